@@ -1,0 +1,29 @@
+//! What a recording is, once it has been read: columns of events, interned
+//! names, intervals and units.
+//!
+//! The model knows no file format and no cause. Times are `i64` nanoseconds on
+//! the trace's own clock (`Meta::base_unix_ns` turns them into Unix time);
+//! handles are `u32` newtypes; every table is a struct of `Vec`s.
+//!
+//! * [`Trace`] – one process's profiler trace: host events, GPU activities, and what
+//!   was said about the machine.
+//! * [`Spans`] – sorted, disjoint intervals: the algebra that every share is computed with.
+//! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
+
+mod gpu;
+mod host;
+mod ids;
+mod intern;
+mod meta;
+mod notes;
+mod spans;
+mod trace;
+
+pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, SyncRecord};
+pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
+pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
+pub use intern::Interner;
+pub use meta::{DeviceProperties, Distributed, Meta, Stream, Thread};
+pub use notes::{ImportNotes, Note, NoteCode, Severity};
+pub use spans::{Span, Spans};
+pub use trace::Trace;
