@@ -1,0 +1,383 @@
+//! The verdict: what `--format json` prints, before it is put into words.
+//! Schema `whyidle.verdict/1`.
+
+use crate::Message;
+
+/// Where the step time of a verdict comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The user said it (`--step-ms`).
+    Given,
+    /// Measured without a profiler: the recording's own step times.
+    Measured,
+    /// Estimated from the trace, the profiler's cost removed.
+    Estimated,
+    /// The traced step itself: the trace does not allow an estimate.
+    Traced,
+}
+
+impl Basis {
+    /// Stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Measured => "measured",
+            Self::Estimated => "estimated",
+            Self::Traced => "traced",
+        }
+    }
+}
+
+/// A figure with its interval, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Best figure, ns.
+    pub ns: i64,
+    /// Lower end, ns.
+    pub low_ns: i64,
+    /// Upper end, ns.
+    pub high_ns: i64,
+}
+
+impl Estimate {
+    /// A figure without doubt.
+    #[must_use]
+    pub fn exact(ns: i64) -> Self {
+        Self { ns, low_ns: ns, high_ns: ns }
+    }
+}
+
+/// One input that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// As given, or found in a directory.
+    pub path: String,
+    /// `kineto`.
+    pub kind: &'static str,
+    /// Events in it, used or not.
+    pub events: u64,
+    /// Rank, where known.
+    pub rank: Option<u32>,
+}
+
+/// What the verdict is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// Product name of the GPU shown.
+    pub gpu: Option<String>,
+    /// Number of that GPU, as the program counts them.
+    pub device: i32,
+    /// GPUs with activities in the traces read.
+    pub gpus: usize,
+    /// Ranks read.
+    pub ranks: usize,
+    /// Ranks in the job, where known.
+    pub world_size: Option<u32>,
+    /// Rank that the top level shows.
+    pub rank_shown: Option<u32>,
+    /// torch, CUDA, driver … as `(name, version)`.
+    pub versions: Vec<(String, String)>,
+}
+
+/// The step that all shares refer to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// How steps were found: `profiler-step`, `optimizer-step`, `repetition`, `window`.
+    pub found_by: &'static str,
+    /// Whole steps that were analysed.
+    pub count: usize,
+    /// Number of the first of them, as the program counts.
+    pub first: i64,
+    /// Their lengths in the trace, in order, ns: device-side periods.
+    pub traced_each_ns: Vec<i64>,
+    /// Mean of those, ns (rounded down; the ledger's `traced_ns` sum to the exact total).
+    pub traced_ns: i64,
+    /// The step without a profiler.
+    pub unprofiled: Estimate,
+    /// Where `unprofiled` comes from.
+    pub basis: Basis,
+    /// Length of the host's own span of a step in the trace, mean, ns: what a tool that reads host marks would call the step.
+    pub host_span_ns: i64,
+    /// How far the host had run ahead of the device when it ended a step, mean, ns.
+    pub host_ahead_ns: i64,
+}
+
+/// Whether a ledger line is work, waiting, or neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// The GPU worked.
+    Working,
+    /// The GPU waited, or a copy or collective ran that nothing hid.
+    Waiting,
+    /// Pauses between queued kernels, and what nothing explains.
+    Rest,
+}
+
+/// One line of the ledger. Lines are exclusive and add up to the step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Stable id: `working.matmul`, `data.workers`, `host.launch`, `rest.latency`, …
+    pub id: &'static str,
+    /// Work, waiting or rest.
+    pub kind: LineKind,
+    /// Time in the traced steps together, ns. Integers; they sum to the traced total exactly.
+    pub traced_ns: i64,
+    /// Time per unprofiled step. Best figures sum to the unprofiled step exactly.
+    pub unprofiled: Estimate,
+    /// `unprofiled` as a share of the unprofiled step.
+    pub share: f64,
+    /// What is in it, largest first: `2 workers`, `aten::mm 36 ms`.
+    pub details: Vec<Message>,
+}
+
+/// How a gain was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Replay of the trace's dependency graph without the wait.
+    Replay,
+    /// A stated model (roofline, bytes, launch cost).
+    Model,
+    /// An upper limit: what the wait or the excess costs, down to the next limit.
+    Bound,
+}
+
+impl Method {
+    /// Stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::Model => "model",
+            Self::Bound => "bound",
+        }
+    }
+}
+
+/// What is changed, as data: `workers` from 2 to 12.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// `workers`, `removed`, `cuda_graphs`, `fused`, `autocast`, `accumulation`, …
+    pub what: &'static str,
+    /// Today's setting, where known.
+    pub from: Option<String>,
+    /// The setting after the change, where it has one.
+    pub to: Option<String>,
+}
+
+/// What a remedy would bring.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    /// The step after it, for the samples of today's step.
+    pub step_after: Estimate,
+    /// How that was found.
+    pub method: Method,
+    /// What is changed.
+    pub change: Change,
+    /// Cause id of what limits the step afterwards.
+    pub next_limit: &'static str,
+}
+
+/// One piece of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// The sentence.
+    pub text: Message,
+    /// The number in it, if it has one.
+    pub value: Option<f64>,
+    /// Unit of `value`: `ns`, `share`, `count`, `bytes`, `flop/s`, `bytes/s`.
+    pub unit: &'static str,
+    /// Operator, kernel, or file and line.
+    pub place: Option<String>,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remedy {
+    /// One line, naming the user's own setting where it is known.
+    pub summary: Message,
+    /// Further steps and traps.
+    pub steps: Vec<Message>,
+    /// Code to paste; empty where none helps.
+    pub code: String,
+}
+
+/// A cause that holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Cause id.
+    pub cause: &'static str,
+    /// Rank it was found on, where known.
+    pub rank: Option<u32>,
+    /// What it costs per unprofiled step.
+    pub cost: Estimate,
+    /// `cost` as a share of the unprofiled step.
+    pub share: f64,
+    /// What the remedy would bring; `None` where nothing sound can be said.
+    pub gain: Option<Gain>,
+    /// Why it is believed.
+    pub evidence: Vec<Evidence>,
+    /// What to do.
+    pub remedy: Remedy,
+}
+
+impl Finding {
+    /// Step time saved by the remedy, ns; 0 without a gain.
+    #[must_use]
+    pub fn saved_ns(&self, step_ns: i64) -> i64 {
+        self.gain.as_ref().map_or(0, |gain| (step_ns - gain.step_after.ns).max(0))
+    }
+}
+
+/// How much the verdict can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// A decision lies within 10 % of its threshold, or evidence is missing.
+    Low,
+    /// Sound, with an estimate in it.
+    Medium,
+    /// Sound.
+    High,
+}
+
+impl Confidence {
+    /// Stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// The ruling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ruling {
+    /// Cause with the largest supported gain; `compute.bound` when none gains more than its interval.
+    pub primary: &'static str,
+    /// All waits together are below 10 % of the unprofiled step.
+    pub healthy: bool,
+    /// False when an inefficiency of the GPU's own work gains more than its interval; `None` when the trace cannot tell.
+    pub efficient: Option<bool>,
+    /// Trust.
+    pub confidence: Confidence,
+    /// Why the confidence is not high.
+    pub doubts: Vec<Message>,
+    /// The sentence: whether anything waits, then what to change.
+    pub sentence: Vec<Message>,
+}
+
+/// Something about the evidence that the reader must know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualityNote {
+    /// Stable code.
+    pub code: &'static str,
+    /// `info`, `suspect`, `loss`.
+    pub severity: whyidle_model::Severity,
+    /// How often.
+    pub count: u64,
+    /// In words.
+    pub text: Message,
+}
+
+/// A named total with its count: a kernel, an operator, a module, a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Total {
+    /// Name as in the trace.
+    pub name: String,
+    /// Ledger line or kind it belongs to.
+    pub kind: &'static str,
+    /// How many, over all steps analysed.
+    pub count: u64,
+    /// Time over all steps analysed, ns: a union per name where activities overlap.
+    pub total_ns: i64,
+    /// Longest single one, ns.
+    pub longest_ns: i64,
+}
+
+/// Tables for `-v`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// Kernels by time.
+    pub kernels: Vec<Total>,
+    /// Operators by the GPU time they own.
+    pub operators: Vec<Total>,
+    /// Modules by the GPU time they own; empty without stacks or modules.
+    pub modules: Vec<Total>,
+    /// Longest gaps: start in the step, length, owner.
+    pub gaps: Vec<Total>,
+    /// Further figures, each a sentence: launches per step, kernel lengths, launch latency, queue depth.
+    pub statistics: Vec<Message>,
+}
+
+/// One rank in brief.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankVerdict {
+    /// Rank.
+    pub rank: u32,
+    /// Its step.
+    pub step: Step,
+    /// Working share of its unprofiled step.
+    pub working_share: f64,
+    /// Its ledger.
+    pub ledger: Vec<Line>,
+}
+
+/// Replay's own check of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReplayQuality {
+    /// Deviation of the replayed from the traced step, slack 0, as a share.
+    pub error: f64,
+    /// Time that no edge explains, as a share of the step.
+    pub slack: f64,
+    /// Error at most 10 %: predictions may be made.
+    pub usable: bool,
+}
+
+/// The verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What was read.
+    pub inputs: Vec<Input>,
+    /// What it is about.
+    pub subject: Subject,
+    /// The step.
+    pub step: Step,
+    /// Share of the unprofiled step in which the GPU worked (collectives excluded).
+    pub working_share: f64,
+    /// Share of the unprofiled step in which anything was resident.
+    pub resident_share: f64,
+    /// Where the step goes. Working lines first, then waits, then the rest, each largest first.
+    pub ledger: Vec<Line>,
+    /// Every rank read.
+    pub ranks: Vec<RankVerdict>,
+    /// The ruling.
+    pub ruling: Ruling,
+    /// Findings, largest gain first.
+    pub findings: Vec<Finding>,
+    /// Replay's check; `None` before replay has run.
+    pub replay: Option<ReplayQuality>,
+    /// The one command to type next.
+    pub next: String,
+    /// What was wrong with the evidence.
+    pub quality: Vec<QualityNote>,
+    /// Tables for `-v`.
+    pub details: Details,
+}
+
+/// Why no verdict was reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Stable id: `no-gpu-activity`, `foreign-device`, `no-steps`, `zero-times`, …
+    pub code: &'static str,
+    /// One sentence.
+    pub reason: Message,
+    /// What to do about it.
+    pub hint: Message,
+    /// What was read.
+    pub inputs: Vec<Input>,
+    /// What was wrong with the evidence.
+    pub quality: Vec<QualityNote>,
+}
