@@ -40,6 +40,11 @@ pub struct HostEvent {
     pub dims: Sym,
     /// Operators: types of the inputs, the JSON text of `Input type` without spaces. [`Sym::EMPTY`]: not recorded.
     pub types: Sym,
+    /// Operators: autograd's `Sequence number`, which is recorded while gradients are being
+    /// tracked; −1: not recorded. A forward operator with one *inside* backward is a recomputation.
+    pub sequence: i32,
+    /// Operators: `Fwd thread id`, not 0 on the backward node of an operator; 0: not recorded.
+    pub forward_thread: u32,
 }
 
 impl HostEvent {
@@ -62,6 +67,8 @@ pub struct HostEvents {
     pub link: Vec<u32>,
     pub dims: Vec<Sym>,
     pub types: Vec<Sym>,
+    pub sequence: Vec<i32>,
+    pub forward_thread: Vec<u32>,
     /// Call stacks that some (older) traces keep with an operator: frames innermost first, joined by `;`. Sparse, ascending by row.
     pub stacks: Vec<(HostId, Sym)>,
     /// `Concrete Inputs` of the few operators whose meaning depends on them, JSON text. Sparse, ascending by row.
@@ -80,6 +87,8 @@ impl HostEvents {
         self.link.push(event.link);
         self.dims.push(event.dims);
         self.types.push(event.types);
+        self.sequence.push(event.sequence);
+        self.forward_thread.push(event.forward_thread);
         id
     }
 
@@ -96,6 +105,8 @@ impl HostEvents {
             link: self.link[i],
             dims: self.dims[i],
             types: self.types[i],
+            sequence: self.sequence[i],
+            forward_thread: self.forward_thread[i],
         }
     }
 
