@@ -1,1 +1,11 @@
-//! (empty)
+//! Facts about a recording: pure functions of the model, one file per question.
+
+pub mod chain;
+pub mod device;
+pub mod facts;
+pub mod hostclass;
+pub mod kernelclass;
+pub mod ledger;
+pub mod steps;
+pub mod tree;
+pub mod work;

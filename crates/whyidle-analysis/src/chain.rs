@@ -1,0 +1,194 @@
+//! The host chain: the one sequence of host work that feeds the GPU.
+//!
+//! The main thread and autograd's threads exclude each other (the main thread waits inside
+//! `backward`), so merging them in time gives one sequence without an explicit hand-over.
+//! Watchdogs, pin-memory threads and loaders' helper threads stay off it.
+
+use whyidle_model::{HostId, HostKind, Span, Trace};
+
+use crate::hostclass::HostClass;
+use crate::tree::{Context, HostTree, NONE, Opened, Segment};
+
+/// The host chain: consecutive segments that cover a window without holes.
+pub struct Chain {
+    /// Threads that take part, the main thread first.
+    pub threads: Vec<usize>,
+    /// Segments in order, without holes; [`NONE`] as leaf where no event was active.
+    pub segments: Vec<Segment>,
+}
+
+impl Chain {
+    /// The chain of `trace` from its first to its last host event on it; empty without host events.
+    #[must_use]
+    pub fn new(trace: &Trace, tree: &HostTree) -> Self {
+        let Some(main) = main_thread(trace, tree) else {
+            return Self { threads: Vec::new(), segments: Vec::new() };
+        };
+        let mut threads = vec![main];
+        threads.extend((0..tree.threads().len()).filter(|&thread| {
+            thread != main
+                && trace.threads[thread].pid == trace.threads[main].pid
+                && tree.threads()[thread]
+                    .iter()
+                    .any(|&row| tree.class(trace, HostId(row)) == HostClass::BackwardNode)
+        }));
+        let mut merged = tree.segments(trace, main);
+        for &other in &threads[1..] {
+            merged = merge(&merged, &tree.segments(trace, other), |leaf| weight(trace, tree, leaf));
+        }
+        Self { threads, segments: fill(merged) }
+    }
+
+    /// Segments that touch `window`, clipped to it. A segment's `opened` counts stay with the
+    /// clip that holds its start.
+    pub fn within(&self, window: Span) -> impl Iterator<Item = Segment> + '_ {
+        let from = self.segments.partition_point(|segment| segment.end <= window.start);
+        self.segments[from..].iter().take_while(move |segment| segment.start < window.end).map(
+            move |segment| Segment {
+                start: segment.start.max(window.start),
+                end: segment.end.min(window.end),
+                leaf: segment.leaf,
+                opened: if segment.start >= window.start { segment.opened } else { Opened::default() },
+            },
+        )
+    }
+
+    /// The segment active at `time`.
+    #[must_use]
+    pub fn at(&self, time: i64) -> Option<&Segment> {
+        let at = self.segments.partition_point(|segment| segment.end <= time);
+        self.segments.get(at).filter(|segment| segment.start <= time)
+    }
+}
+
+/// The thread with the step marks; else the one that launches most.
+fn main_thread(trace: &Trace, tree: &HostTree) -> Option<usize> {
+    let mut launches = vec![0_usize; trace.threads.len()];
+    let mut marks = vec![0_usize; trace.threads.len()];
+    for row in 0..trace.host.len() {
+        let thread = trace.host.thread[row].index();
+        match tree.class(trace, HostId::from_index(row)) {
+            HostClass::StepMark | HostClass::OptimizerStep => marks[thread] += 1,
+            HostClass::Launch | HostClass::GraphLaunch | HostClass::Copy => launches[thread] += 1,
+            _ => {}
+        }
+    }
+    (0..trace.threads.len())
+        .filter(|&thread| !tree.threads()[thread].is_empty())
+        .max_by_key(|&thread| (marks[thread] > 0, launches[thread], tree.threads()[thread].len()))
+}
+
+/// How strongly a thread's innermost event claims the chain: an operator or call beats a frame
+/// or annotation, which may be no more than the wait for the other thread.
+fn weight(trace: &Trace, tree: &HostTree, leaf: u32) -> u8 {
+    if leaf == NONE {
+        return 0;
+    }
+    let id = HostId(leaf);
+    match trace.host.kind[id.index()] {
+        HostKind::Op | HostKind::Runtime | HostKind::Driver => 3,
+        _ if tree.context(id) == Context::Idle => 1,
+        _ => 2,
+    }
+}
+
+/// Merges two threads' segments; where both are active the heavier leaf wins, the first on a tie.
+fn merge(a: &[Segment], b: &[Segment], weight: impl Fn(u32) -> u8) -> Vec<Segment> {
+    let mut out: Vec<Segment> = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    let mut now = i64::MIN;
+    let active = |list: &[Segment], at: &mut usize, now: i64| {
+        while list.get(*at).is_some_and(|segment| segment.end <= now) {
+            *at += 1;
+        }
+    };
+    loop {
+        active(a, &mut i, now);
+        active(b, &mut j, now);
+        let (left, right) = (a.get(i), b.get(j));
+        let starts = [left, right].into_iter().flatten().map(|segment| segment.start.max(now)).min();
+        let Some(start) = starts else { break };
+        now = start;
+        let current = |segment: Option<&Segment>| segment.copied().filter(|segment| segment.start <= now);
+        let (left_now, right_now) = (current(left), current(right));
+        let pick = match (left_now, right_now) {
+            (Some(l), Some(r)) if weight(r.leaf) > weight(l.leaf) => r,
+            (Some(l), _) => l,
+            (None, Some(r)) => r,
+            (None, None) => break,
+        };
+        let mut end = pick.end;
+        for other in [left, right].into_iter().flatten() {
+            end = if other.start > now { end.min(other.start) } else { end.min(other.end) };
+        }
+        let opened = [left_now, right_now].into_iter().flatten().filter(|segment| segment.start == now);
+        let opened = opened.fold(Opened::default(), |sum, segment| Opened {
+            ops: sum.ops.saturating_add(segment.opened.ops),
+            calls: sum.calls.saturating_add(segment.opened.calls),
+            frames: sum.frames.saturating_add(segment.opened.frames),
+        });
+        match out.last_mut() {
+            Some(last) if last.leaf == pick.leaf && last.end == now && opened == Opened::default() => {
+                last.end = end
+            }
+            _ => out.push(Segment { start: now, end, leaf: pick.leaf, opened }),
+        }
+        now = end;
+    }
+    out
+}
+
+/// Puts empty segments into the holes.
+fn fill(segments: Vec<Segment>) -> Vec<Segment> {
+    let mut out: Vec<Segment> = Vec::with_capacity(segments.len());
+    for segment in segments {
+        if let Some(end) = out.last().map(|last| last.end).filter(|&end| end < segment.start) {
+            out.push(Segment { start: end, end: segment.start, leaf: NONE, opened: Opened::default() });
+        }
+        out.push(segment);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn segments() -> impl Strategy<Value = Vec<Segment>> {
+        prop::collection::vec((0_i64..5, 1_i64..8, 0_u32..40), 0..20).prop_map(|parts| {
+            let mut now = 0;
+            parts
+                .into_iter()
+                .map(|(hole, length, leaf)| {
+                    let start = now + hole;
+                    now = start + length;
+                    Segment { start, end: now, leaf, opened: Opened { ops: 1, ..Opened::default() } }
+                })
+                .collect()
+        })
+    }
+
+    fn leaf_at(list: &[Segment], t: i64) -> Option<u32> {
+        list.iter().find(|s| s.start <= t && t < s.end).map(|s| s.leaf)
+    }
+
+    proptest! {
+        #[test]
+        fn the_heavier_leaf_wins_everywhere_and_nothing_is_lost(a in segments(), b in segments()) {
+            let weight = |leaf: u32| u8::try_from(leaf % 4).unwrap_or(0);
+            let merged = merge(&a, &b, weight);
+            for t in 0..200 {
+                let expected = match (leaf_at(&a, t), leaf_at(&b, t)) {
+                    (Some(l), Some(r)) if weight(r) > weight(l) => Some(r),
+                    (l, r) => l.or(r),
+                };
+                prop_assert_eq!(leaf_at(&merged, t), expected);
+            }
+            prop_assert!(merged.windows(2).all(|w| w[0].end <= w[1].start));
+            let opened: u32 = merged.iter().map(|s| u32::from(s.opened.ops)).sum();
+            prop_assert_eq!(opened as usize, a.len() + b.len());
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! The ledger: every nanosecond of a device's step on one line, and every gap explained.
+//!
+//! A gap is what no activity covers. It ends with an activity *K*, launched by the call *L*.
+//! If *L* began before the gap did, the host was in time and the gap is the GPU's own latency.
+//! Otherwise the gap up to *L* is split by what the host chain did in it, and the rest is the launch.
+
+use rustc_hash::FxHashMap;
+use whyidle_model::{GpuId, HostId, Span, Trace};
+
+use crate::chain::Chain;
+use crate::device::Piece;
+use crate::hostclass::HostClass;
+use crate::kernelclass::Work;
+use crate::steps::DeviceStep;
+use crate::tree::{Context, HostTree, NONE, Opened, Segment};
+
+macro_rules! lines {
+    ($($(#[$doc:meta])* $variant:ident = $id:literal, $kind:ident;)*) => {
+        /// A line of the ledger.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Line { $($(#[$doc])* $variant,)* }
+
+        impl Line {
+            /// Every line, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Stable id.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)* }
+            }
+
+            /// Work, waiting or neither.
+            #[must_use]
+            pub fn kind(self) -> Kind {
+                match self { $(Self::$variant => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+/// Whether a line is work, waiting, or neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The GPU works.
+    Working,
+    /// The GPU waits, or runs a copy or collective that nothing hides.
+    Waiting,
+    /// Pauses between queued kernels, and what nothing explains.
+    Rest,
+}
+
+lines! {
+    /// Matrix products.
+    Matmul = "working.matmul", Working;
+    /// Fused attention.
+    Attention = "working.attention", Working;
+    /// Convolutions.
+    Convolution = "working.convolution", Working;
+    /// Norms.
+    Normalisation = "working.normalisation", Working;
+    /// Softmax written out.
+    Softmax = "working.softmax", Working;
+    /// Element-wise operations.
+    Elementwise = "working.elementwise", Working;
+    /// Reductions.
+    Reduction = "working.reduction", Working;
+    /// Embeddings and indexing.
+    Embedding = "working.embedding", Working;
+    /// Losses.
+    Loss = "working.loss", Working;
+    /// Parameter updates.
+    Optimizer = "working.optimizer", Working;
+    /// A second forward inside backward.
+    Recompute = "working.recompute", Working;
+    /// Copies within the device, memsets.
+    Copy = "working.copy", Working;
+    /// Other kernels.
+    Other = "working.other", Working;
+    /// Items prepared in the training process.
+    DataInProcess = "data.in_process", Waiting;
+    /// Loader workers that cannot keep up.
+    DataWorkers = "data.workers", Waiting;
+    /// Copies to the device that nothing hides, and the host's part in them.
+    DataTransfer = "data.transfer", Waiting;
+    /// Operators and calls that launch too late.
+    HostLaunch = "host.launch", Waiting;
+    /// Run-ahead that a synchronisation took away, and the synchronisation's own time.
+    HostSync = "host.sync", Waiting;
+    /// Python without an operator.
+    HostPython = "host.python", Waiting;
+    /// Garbage collection.
+    HostGc = "host.gc", Waiting;
+    /// The host's part of the optimizer.
+    HostOptimizer = "host.optimizer", Waiting;
+    /// The driver's allocator.
+    Allocator = "memory.allocator", Waiting;
+    /// Compilation.
+    Recompile = "compile.recompile", Waiting;
+    /// Saving.
+    Checkpoint = "io.checkpoint", Waiting;
+    /// Logging.
+    Logging = "io.logging", Waiting;
+    /// Collectives that nothing hides: transfer or waiting for another rank.
+    Communication = "comm.unsplit", Waiting;
+    /// Pauses between queued kernels, and the GPU's own start latency.
+    Latency = "rest.latency", Rest;
+    /// The profiler's own visible work.
+    Profiler = "rest.profiler", Rest;
+    /// What nothing explains.
+    Unexplained = "rest.unexplained", Rest;
+}
+
+impl Line {
+    /// Number of lines.
+    pub const COUNT: usize = Self::ALL.len();
+
+    fn of_work(work: Work) -> Self {
+        match work {
+            Work::Matmul => Self::Matmul,
+            Work::Attention => Self::Attention,
+            Work::Convolution => Self::Convolution,
+            Work::Normalisation => Self::Normalisation,
+            Work::Softmax => Self::Softmax,
+            Work::Elementwise => Self::Elementwise,
+            Work::Reduction => Self::Reduction,
+            Work::Embedding => Self::Embedding,
+            Work::Loss => Self::Loss,
+            Work::Optimizer => Self::Optimizer,
+            Work::Recompute => Self::Recompute,
+            Work::Copy => Self::Copy,
+            Work::HostCopy => Self::DataTransfer,
+            Work::Collective => Self::Communication,
+            Work::Other => Self::Other,
+        }
+    }
+
+    fn of_context(context: Context) -> Self {
+        match context {
+            Context::Unnamed | Context::Frame | Context::Idle => Self::HostPython,
+            Context::Operator | Context::Collective => Self::HostLaunch,
+            Context::Optimizer => Self::HostOptimizer,
+            Context::Transfer => Self::DataTransfer,
+            Context::Synchronise => Self::HostSync,
+            Context::Allocate => Self::Allocator,
+            Context::Compile => Self::Recompile,
+            Context::Collect => Self::HostGc,
+            Context::Checkpoint => Self::Checkpoint,
+            Context::Log => Self::Logging,
+            Context::LoadInProcess => Self::DataInProcess,
+            Context::LoadFromWorkers => Self::DataWorkers,
+            Context::Profiler => Self::Profiler,
+        }
+    }
+
+    /// Host work that running ahead would have hidden.
+    fn is_hidden_by_running_ahead(self) -> bool {
+        matches!(self, Self::HostLaunch | Self::HostPython | Self::HostOptimizer)
+    }
+}
+
+/// A start latency above this is no latency: the GPU waited for something the trace does not show.
+///
+/// Kernels start 9–13 µs after their launch on an idle stream, up to 60 µs after a long idle (H200, CUDA 13).
+const LATENCY_LIMIT_NS: i64 = 60_000;
+
+/// Freeing a host buffer after a blocking copy is bounded by the speed at which pages are
+/// returned: at least 4 GB/s, hence at most 0.25 ns per byte.
+const RELEASE_NS_PER_1000_BYTES: i64 = 250;
+
+/// Part of a gap, with its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GapPart {
+    /// Index of the step.
+    pub step: u32,
+    /// The line it was charged to.
+    pub line: Line,
+    /// Start, ns.
+    pub start: i64,
+    /// End, ns.
+    pub end: i64,
+    /// The host event that was innermost; [`NONE`] for none. For latency, the launching call.
+    pub leaf: u32,
+    /// Host events that began at its start.
+    pub opened: Opened,
+}
+
+impl GapPart {
+    /// Length, ns.
+    #[must_use]
+    pub fn length(&self) -> i64 {
+        self.end - self.start
+    }
+}
+
+/// The ledger of one device.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// Per step: time on each line, ns, by [`Line`] as index. Each row sums to its step's window exactly.
+    pub steps: Vec<[i64; Line::COUNT]>,
+    /// Parts of all gaps, in order.
+    pub gaps: Vec<GapPart>,
+    /// Busy pieces inside the steps, in order, with the index of their step.
+    pub busy: Vec<(u32, Piece)>,
+}
+
+impl Ledger {
+    /// Time on a line over all steps, ns.
+    #[must_use]
+    pub fn total(&self, line: Line) -> i64 {
+        self.steps.iter().map(|step| step[line as usize]).sum()
+    }
+
+    /// Length of all steps, ns.
+    #[must_use]
+    pub fn length(&self) -> i64 {
+        self.steps.iter().flatten().sum()
+    }
+
+    /// Time over all steps on lines of a kind, ns.
+    #[must_use]
+    pub fn total_of(&self, kind: Kind) -> i64 {
+        Line::ALL.iter().filter(|line| line.kind() == kind).map(|&line| self.total(line)).sum()
+    }
+}
+
+/// Everything that explaining a gap needs.
+struct Explainer<'a> {
+    trace: &'a Trace,
+    tree: &'a HostTree,
+    chain: &'a Chain,
+    /// Segments of threads off the chain that launch, made when first needed.
+    others: FxHashMap<usize, Vec<Segment>>,
+    /// Calls on the chain that block until the device has caught up, by start.
+    waits: Vec<Span>,
+    next_wait: usize,
+    /// Run-ahead that the host would have without its synchronisations, ns.
+    run_ahead: i64,
+    blocked_in_step: i64,
+}
+
+/// The ledger of a device's `steps`, from its painted time.
+#[must_use]
+pub fn ledger(
+    trace: &Trace,
+    tree: &HostTree,
+    chain: &Chain,
+    works: &[Work],
+    painted: &[Piece],
+    steps: &[DeviceStep],
+) -> Ledger {
+    let mut ledger = Ledger { steps: Vec::with_capacity(steps.len()), gaps: Vec::new(), busy: Vec::new() };
+    let mut explainer = Explainer::new(trace, tree, chain);
+    for (index, step) in steps.iter().enumerate() {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let mut row = [0_i64; Line::COUNT];
+        let mut now = step.window.start;
+        explainer.begin_step();
+        let from = painted.partition_point(|piece| piece.end <= step.window.start);
+        for piece in painted[from..].iter().take_while(|piece| piece.start < step.window.end) {
+            let piece = Piece { start: piece.start.max(now), end: piece.end.min(step.window.end), ..*piece };
+            if piece.start > now {
+                let before = ledger.gaps.len();
+                explainer.explain(index, Span::new(now, piece.start), piece.activity, &mut ledger.gaps);
+                for part in &ledger.gaps[before..] {
+                    row[part.line as usize] += part.length();
+                }
+            }
+            let line = busy_line(tree, works, piece.activity);
+            row[line as usize] += piece.end - piece.start;
+            ledger.busy.push((index, piece));
+            now = piece.end;
+        }
+        row[Line::Unexplained as usize] += step.window.end - now;
+        debug_assert_eq!(row.iter().sum::<i64>(), step.window.length());
+        ledger.steps.push(row);
+    }
+    ledger
+}
+
+/// The line of busy time. An exposed copy to the host belongs to what asked for it.
+fn busy_line(tree: &HostTree, works: &[Work], activity: GpuId) -> Line {
+    let work = works[activity.index()];
+    if work != Work::HostCopy {
+        return Line::of_work(work);
+    }
+    match tree.launch_of(activity).map(|call| tree.context(call)) {
+        Some(context @ (Context::Checkpoint | Context::Log | Context::Synchronise)) => {
+            Line::of_context(context)
+        }
+        _ => Line::DataTransfer,
+    }
+}
+
+impl<'a> Explainer<'a> {
+    fn new(trace: &'a Trace, tree: &'a HostTree, chain: &'a Chain) -> Self {
+        let mut waits: Vec<Span> = (0..trace.host.len())
+            .map(HostId::from_index)
+            .filter(|&id| {
+                let blocks = match tree.class(trace, id) {
+                    HostClass::Synchronise => true,
+                    HostClass::Copy => matches!(tree.context(id), Context::Synchronise | Context::Transfer),
+                    _ => false,
+                };
+                blocks && chain.threads.contains(&trace.host.thread[id.index()].index())
+            })
+            .map(|id| Span::new(trace.host.start[id.index()], trace.host.end(id)))
+            .collect();
+        waits.sort_unstable();
+        Self {
+            trace,
+            tree,
+            chain,
+            others: FxHashMap::default(),
+            waits,
+            next_wait: 0,
+            run_ahead: 0,
+            blocked_in_step: 0,
+        }
+    }
+
+    /// Run-ahead never exceeds what was lost in the step before: older losses are history.
+    fn begin_step(&mut self) {
+        self.run_ahead = self.run_ahead.min(self.blocked_in_step);
+        self.blocked_in_step = 0;
+    }
+
+    /// Adds the time that the host was blocked while the device still worked, up to `gap_start`.
+    fn note_waits(&mut self, gap_start: i64) {
+        while let Some(wait) = self.waits.get(self.next_wait).filter(|wait| wait.start < gap_start) {
+            let blocked = wait.end.min(gap_start) - wait.start;
+            self.run_ahead += blocked;
+            self.blocked_in_step += blocked;
+            self.next_wait += 1;
+        }
+    }
+
+    fn explain(&mut self, step: u32, gap: Span, ended_by: GpuId, out: &mut Vec<GapPart>) {
+        self.note_waits(gap.start);
+        let mut part = |line, start: i64, end: i64, leaf, opened| {
+            if start < end {
+                out.push(GapPart { step, line, start, end, leaf, opened });
+            }
+        };
+        let Some(call) = self.tree.launch_of(ended_by) else {
+            let limit = gap.end.min(gap.start + LATENCY_LIMIT_NS);
+            part(Line::Latency, gap.start, limit, NONE, Opened::default());
+            part(Line::Unexplained, limit, gap.end, NONE, Opened::default());
+            return;
+        };
+        let launched = self.trace.host.start[call.index()];
+        let returned = self.trace.host.end(call);
+        let context = Line::of_context(self.tree.context(call));
+        if launched < gap.start {
+            // In time. What the call itself still does (staging a pageable copy) is the host's.
+            let busy_until =
+                if context == Line::HostLaunch { gap.start } else { returned.clamp(gap.start, gap.end) };
+            part(context, gap.start, busy_until, call.0, Opened::default());
+            let limit = gap.end.min(busy_until + LATENCY_LIMIT_NS);
+            part(Line::Latency, busy_until, limit, call.0, Opened::default());
+            part(Line::Unexplained, limit, gap.end, call.0, Opened::default());
+            return;
+        }
+        let launched = launched.min(gap.end);
+        self.split(step, Span::new(gap.start, launched), call, out);
+        let limit = gap.end.min(returned.max(launched) + LATENCY_LIMIT_NS);
+        self.charge(step, context, launched, limit, call.0, Opened::default(), out);
+        if limit < gap.end {
+            let opened = Opened::default();
+            out.push(GapPart {
+                step,
+                line: Line::Unexplained,
+                start: limit,
+                end: gap.end,
+                leaf: call.0,
+                opened,
+            });
+        }
+    }
+
+    /// Splits the time before a late launch by what the launching side did.
+    fn split(&mut self, step: u32, span: Span, call: HostId, out: &mut Vec<GapPart>) {
+        let thread = self.trace.host.thread[call.index()].index();
+        let segments: Vec<Segment> = if self.chain.threads.contains(&thread) {
+            self.chain.within(span).collect()
+        } else {
+            let (trace, tree) = (self.trace, self.tree);
+            let own = self.others.entry(thread).or_insert_with(|| tree.segments(trace, thread));
+            let from = own.partition_point(|segment| segment.end <= span.start);
+            own[from..].iter().copied().take_while(|segment| segment.start < span.end).collect()
+        };
+        let mut now = span.start;
+        let mut releasing = self.released_before(span.start);
+        for segment in segments {
+            let start = segment.start.max(now);
+            let end = segment.end.min(span.end);
+            if start > now {
+                self.charge(step, Line::HostPython, now, start, NONE, Opened::default(), out);
+            }
+            if start >= end {
+                continue;
+            }
+            let context = self.context(segment.leaf);
+            let mut begin = start;
+            if matches!(context, Context::Unnamed | Context::Frame) {
+                if let Some(until) = releasing.take() {
+                    // Directly after a blocking copy the host gives the batch's memory back.
+                    begin = end.min(until.max(start));
+                    self.charge(step, Line::DataTransfer, start, begin, segment.leaf, segment.opened, out);
+                }
+            } else if context == Context::Transfer {
+                releasing = self.release_end(segment.leaf, end);
+            } else if context != Context::Operator {
+                releasing = None;
+            }
+            let opened = if begin > start { Opened::default() } else { segment.opened };
+            self.charge(step, Line::of_context(context), begin, end, segment.leaf, opened, out);
+            now = end;
+        }
+        if now < span.end {
+            self.charge(step, Line::HostPython, now, span.end, NONE, Opened::default(), out);
+        }
+    }
+
+    fn context(&self, leaf: u32) -> Context {
+        if leaf == NONE { Context::Unnamed } else { self.tree.context(HostId(leaf)) }
+    }
+
+    /// Until when a buffer's release may last, if `leaf` belongs to a blocking copy that ends at `end`.
+    fn release_end(&self, leaf: u32, end: i64) -> Option<i64> {
+        let copy = self
+            .tree
+            .ancestry(HostId(leaf))
+            .find_map(|at| self.tree.activity_of(at))
+            .or_else(|| self.last_copy_before(end))?;
+        let bytes = i64::try_from(self.trace.gpu.bytes[copy.index()]).unwrap_or(i64::MAX);
+        Some(end + bytes.saturating_mul(RELEASE_NS_PER_1000_BYTES) / 1000)
+    }
+
+    fn last_copy_before(&self, time: i64) -> Option<GpuId> {
+        let at = self.chain.segments.partition_point(|segment| segment.start < time);
+        self.chain.segments[..at].iter().rev().take(16).find_map(|segment| {
+            (segment.leaf != NONE && self.tree.class(self.trace, HostId(segment.leaf)) == HostClass::Copy)
+                .then(|| self.tree.activity_of(HostId(segment.leaf)))
+                .flatten()
+        })
+    }
+
+    /// The same for a copy that ended before the gap began.
+    fn released_before(&self, time: i64) -> Option<i64> {
+        let at = self.chain.segments.partition_point(|segment| segment.start < time);
+        let before = self.chain.segments[..at].iter().rev();
+        let mut recent = before.take(8).filter(|segment| {
+            !matches!(self.context(segment.leaf), Context::Unnamed | Context::Frame | Context::Operator)
+        });
+        let last = recent.next()?;
+        (self.context(last.leaf) == Context::Transfer)
+            .then(|| self.release_end(last.leaf, last.end))
+            .flatten()
+    }
+
+    /// Charges a stretch of late host work, first to the run-ahead that synchronisations took away.
+    #[expect(clippy::too_many_arguments, reason = "one gap part, field by field")]
+    fn charge(
+        &mut self,
+        step: u32,
+        line: Line,
+        start: i64,
+        end: i64,
+        leaf: u32,
+        opened: Opened,
+        out: &mut Vec<GapPart>,
+    ) {
+        let mut begin = start;
+        let mut opened = opened;
+        if line.is_hidden_by_running_ahead() && self.run_ahead > 0 && start < end {
+            let taken = self.run_ahead.min(end - start);
+            self.run_ahead -= taken;
+            begin = start + taken;
+            out.push(GapPart { step, line: Line::HostSync, start, end: begin, leaf, opened });
+            opened = Opened::default();
+        }
+        if begin < end {
+            out.push(GapPart { step, line, start: begin, end, leaf, opened });
+        }
+    }
+}
