@@ -1,1 +1,89 @@
-//! (empty)
+//! Files in, model out: the only crate that parses.
+//!
+//! * [`read_trace`], [`read_trace_from`] – one profiler trace, plain or gzipped, as a
+//!   [`Trace`]. Reading goes on for as long as there is anything to read: what was
+//!   dropped, mended or doubted on the way is counted in [`Trace::notes`].
+//! * [`find_traces`] – the traces that a path stands for.
+//! * [`recording`] – what a directory says of the run beside its traces.
+//! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
+
+mod error;
+mod find;
+mod kineto;
+pub mod recording;
+mod sniff;
+mod source;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use whyidle_model::Trace;
+
+pub use error::{Found, Hint, ReadError};
+pub use find::find_traces;
+pub use sniff::{Format, sniff};
+
+/// How to read.
+#[derive(Clone, Copy, Default)]
+pub struct ReadOptions<'a> {
+    /// Called from another thread with the number of bytes of the file read so far.
+    pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+    /// Which parser to use.
+    pub parser: ParserChoice,
+}
+
+/// Which parser reads the events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ParserChoice {
+    /// The fast one, and the reference for what it does not understand.
+    #[default]
+    Auto,
+    /// The reference for everything: for comparison.
+    Reference,
+}
+
+/// Reads the trace in a file, plain or gzipped whatever its name.
+///
+/// # Errors
+/// Where the file cannot be opened, is no trace, or is broken before its first event.
+pub fn read_trace(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadError> {
+    let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
+    read(file, path, options)
+}
+
+/// Reads a trace from a stream, plain or gzipped. Errors call it `-`.
+///
+/// # Errors
+/// As [`read_trace`].
+pub fn read_trace_from(reader: impl Read + Send, options: &ReadOptions<'_>) -> Result<Trace, ReadError> {
+    read(reader, Path::new("-"), options)
+}
+
+fn read(reader: impl Read + Send, path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadError> {
+    source::with_window(reader, options.progress, |window| {
+        window.extend();
+        if let Some(found) = sniff::no_json(window.rest(), path) {
+            return match window.take_failure() {
+                Some(error) => Err(ReadError::io(path, error)),
+                None if window.is_damaged() => Err(ReadError::Damaged { path: path.to_owned(), byte: 0 }),
+                None => Err(ReadError::NotATrace { path: path.to_owned(), found }),
+            };
+        }
+        let is_recording = sniff::sniff(window.rest()) == Some(Format::Recording);
+        let result = kineto::read(window, options.parser);
+        if let Some(error) = window.take_failure() {
+            return Err(ReadError::io(path, error));
+        }
+        result.map_err(|failure| match failure {
+            kineto::Failure::NoEvents => ReadError::NotATrace {
+                path: path.to_owned(),
+                found: if is_recording { Found::Recording } else { Found::Json },
+            },
+            kineto::Failure::Unreadable(byte) if window.is_damaged() => {
+                ReadError::Damaged { path: path.to_owned(), byte }
+            }
+            kineto::Failure::Unreadable(byte) => ReadError::Unreadable { path: path.to_owned(), byte },
+        })
+    })
+}

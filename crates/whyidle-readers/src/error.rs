@@ -1,0 +1,197 @@
+//! Why a file could not be read at all. What could be read in part is no error:
+//! it is counted in [`Trace::notes`](whyidle_model::Trace::notes).
+//!
+//! Nothing here is worded for users: errors, findings and hints carry stable ids
+//! and arguments, and the report's catalogues hold the sentences.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file, directory or stream that could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The operating system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file; `-` for a stream.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{}: not a trace but {}", path.display(), found.id())]
+    NotATrace {
+        /// The file; `-` for a stream.
+        path: PathBuf,
+        /// What it looks like.
+        found: Found,
+    },
+    /// The JSON is broken before any event could be read.
+    #[error("{}: unreadable at byte {byte}", path.display())]
+    Unreadable {
+        /// The file; `-` for a stream.
+        path: PathBuf,
+        /// First byte that makes no sense, counted in the inflated file.
+        byte: u64,
+    },
+    /// The compressed stream is damaged before any event could be read.
+    #[error("{}: compressed data damaged after {byte} bytes", path.display())]
+    Damaged {
+        /// The file; `-` for a stream.
+        path: PathBuf,
+        /// Bytes that could be inflated.
+        byte: u64,
+    },
+    /// A directory without a trace.
+    #[error("{}: no trace in this directory", path.display())]
+    NoTrace {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl ReadError {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+
+    /// The stable id, for the catalogues.
+    #[must_use]
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "read-io",
+            Self::NotATrace { found: Found::Empty, .. } => "read-empty",
+            Self::NotATrace { .. } => "read-not-a-trace",
+            Self::Unreadable { .. } => "read-unreadable",
+            Self::Damaged { .. } => "read-damaged",
+            Self::NoTrace { .. } => "read-no-trace",
+        }
+    }
+
+    /// The file, directory or `-`.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::NotATrace { path, .. }
+            | Self::Unreadable { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::NoTrace { path } => path,
+        }
+    }
+
+    /// Names and values that the sentence behind [`id`](Self::id) needs: always `path`;
+    /// `reason` (the system's own words), `found` (a [`Found::id`]) or `byte` where they apply.
+    #[must_use]
+    pub fn args(&self) -> Vec<(&'static str, String)> {
+        let mut args = vec![("path", self.path().display().to_string())];
+        match self {
+            Self::Io { source, .. } => args.push(("reason", source.to_string())),
+            Self::NotATrace { found, .. } => args.push(("found", found.id().to_owned())),
+            Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
+                args.push(("byte", byte.to_string()))
+            }
+            Self::NoTrace { .. } => {}
+        }
+        args
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(Hint::CheckPath),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
+                Some(Hint::RecordTrace)
+            }
+            Self::Io { .. } => None,
+            Self::NotATrace { found, .. } => found.hint(),
+            Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
+            Self::NoTrace { .. } => Some(Hint::RecordTrace),
+        }
+    }
+}
+
+macro_rules! ids {
+    ($(#[$outer:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $id:literal;)* }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$doc])* $variant,)* }
+
+        impl $name {
+            /// Every one, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The stable id, for the catalogues.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)* }
+            }
+        }
+    };
+}
+
+ids! {
+    /// What a file that is no trace looks like.
+    Found {
+        /// A file of no bytes (or of white space alone).
+        Empty = "empty";
+        /// A Python pickle: a memory snapshot or a flight recorder.
+        Pickle = "pickle";
+        /// A SQLite database, as Nsight Systems exports them.
+        Sqlite = "sqlite";
+        /// A report of Nsight Systems in its own format.
+        NsysReport = "nsys-report";
+        /// A zip archive (a checkpoint, perhaps).
+        Zip = "zip";
+        /// Data compressed by something other than gzip.
+        OtherCompression = "other-compression";
+        /// A web page: a download that needed a log-in, perhaps.
+        Html = "html";
+        /// JSON without a list of events.
+        Json = "json";
+        /// What a recording says of itself (`recording.json`, `case.json`).
+        Recording = "recording";
+        /// Some other text.
+        Text = "text";
+        /// Some other data.
+        Binary = "binary";
+    }
+}
+
+ids! {
+    /// What a user can do about a [`ReadError`].
+    Hint {
+        /// The path is wrong.
+        CheckPath = "check-path";
+        /// Export the trace again and let the program finish writing it.
+        ExportAgain = "export-again";
+        /// Record a trace first.
+        RecordTrace = "record-trace";
+        /// Give the directory that holds the snapshot, not the pickle.
+        GiveDirectory = "give-directory";
+        /// Nsight Systems files are not read; record with the PyTorch profiler.
+        UsePytorchProfiler = "use-pytorch-profiler";
+        /// Unpack the archive first.
+        Unpack = "unpack";
+        /// The download went wrong.
+        DownloadAgain = "download-again";
+    }
+}
+
+impl Found {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(self) -> Option<Hint> {
+        Some(match self {
+            Self::Empty => Hint::ExportAgain,
+            Self::Pickle | Self::Recording => Hint::GiveDirectory,
+            Self::Sqlite | Self::NsysReport => Hint::UsePytorchProfiler,
+            Self::Zip | Self::OtherCompression => Hint::Unpack,
+            Self::Html => Hint::DownloadAgain,
+            Self::Json | Self::Text | Self::Binary => Hint::RecordTrace,
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! The traces that a path stands for: a file is itself, a directory is its traces.
+
+use std::cmp::Ordering;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::error::ReadError;
+use crate::sniff::{Format, HEAD, sniff};
+use crate::source;
+
+/// The traces at `path`, in natural order (`rank2` before `rank10`).
+///
+/// A file is itself, whatever it is. Of a directory, every `trace*.json[.gz]` and
+/// `*.pt.trace.json[.gz]`, and every other `*.json[.gz]` that begins like a trace;
+/// directories inside are not entered.
+///
+/// # Errors
+/// Where the path cannot be read, or is a directory without a trace.
+pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let failed = |error| ReadError::io(path, error);
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut traces = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if is_trace(&file) {
+            traces.push(file);
+        }
+    }
+    if traces.is_empty() {
+        return Err(ReadError::NoTrace { path: path.to_owned() });
+    }
+    traces.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
+    Ok(traces)
+}
+
+fn is_trace(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let Some(stem) = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".json") else { return false };
+    if !file.is_file() {
+        return false;
+    }
+    stem.starts_with("trace")
+        || stem.ends_with(".pt.trace")
+        || File::open(file)
+            .and_then(|file| source::head(file, HEAD))
+            .is_ok_and(|head| sniff(&head) == Some(Format::Kineto))
+}
+
+/// Compares text with its runs of digits as numbers.
+fn natural(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) else { return a.len().cmp(&b.len()) };
+        let order = if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (m, rest_a) = number(a);
+            let (n, rest_b) = number(b);
+            (a, b) = (rest_a, rest_b);
+            m.len().cmp(&n.len()).then(m.cmp(n))
+        } else {
+            (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
+            x.cmp(&y)
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+}
+
+/// The digits at the start of `text` without leading zeros, and what follows them.
+fn number(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].trim_start_matches('0'), &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn natural_order() {
+        let mut names = ["trace_rank10.json", "trace_rank9.json", "trace.json", "trace_rank09b.json"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["trace.json", "trace_rank9.json", "trace_rank09b.json", "trace_rank10.json"]);
+    }
+
+    #[test]
+    fn a_directory_is_its_traces() -> std::io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let put = |name: &str, text: &str| fs::write(dir.path().join(name), text);
+        put("trace_rank1.json", "broken")?;
+        put("host_1.2.pt.trace.json.gz", "x")?;
+        put("other.json", "{\"traceEvents\": []}")?;
+        put("case.json", "{\"steps_host_ms\": [1]}")?;
+        put("trace.txt", "")?;
+        let found = find_traces(dir.path()).map_err(std::io::Error::other)?;
+        let names: Vec<_> = found.iter().filter_map(|p| p.file_name()?.to_str()).collect();
+        assert_eq!(names, ["host_1.2.pt.trace.json.gz", "other.json", "trace_rank1.json"]);
+        let empty = tempfile::tempdir()?;
+        assert!(matches!(find_traces(empty.path()), Err(ReadError::NoTrace { .. })));
+        assert!(matches!(find_traces(&empty.path().join("none")), Err(ReadError::Io { .. })));
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! From the raw parts of events to the columns of the model. Both parsers end here.
+
+use rustc_hash::FxHashMap;
+use whyidle_model::{
+    Collective, CollectiveOwner, GpuActivity, GpuKind, HostEvent, HostId, HostKind, NoteCode, StreamId, Sym,
+    SyncRecord, ThreadId, Trace,
+};
+
+use super::category::{Category, category, keeps_inputs};
+use super::event::{Args, Event};
+use super::number::{self, NotANumber};
+use super::text::{intern_compact, intern_text, text};
+
+/// Longer than any profile: an event that claims more is faulty.
+const MAX_LENGTH: i64 = 7 * 24 * 3_600 * 1_000_000_000;
+/// Times beyond this (146 years) leave no room for sums.
+const MAX_TIME: i64 = i64::MAX / 2;
+/// Rows that a table can hold.
+const MAX_ROWS: usize = u32::MAX as usize - 1;
+
+/// Fills a [`Trace`] event by event.
+#[derive(Default)]
+pub(crate) struct Builder {
+    pub(crate) trace: Trace,
+    threads: FxHashMap<(i64, i64), ThreadId>,
+    last_thread: Option<(i64, i64, ThreadId)>,
+    streams: FxHashMap<(i32, i64), StreamId>,
+    last_stream: Option<(i32, i64, StreamId)>,
+    thread_names: FxHashMap<(i64, i64), Sym>,
+    /// By symbol: whether an operator of this name keeps its `Concrete Inputs`.
+    keeps_inputs: Vec<Option<bool>>,
+}
+
+impl Builder {
+    /// Takes an event that begins at byte `at` of the file.
+    pub(crate) fn event(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
+        self.trace.events += 1;
+        match event.ph {
+            b"\"X\"" => match category(event.cat) {
+                Category::Host(kind) => self.host(kind, event, args, at),
+                Category::Gpu(kind) => self.gpu(kind, event, args, at),
+                Category::Sync => self.sync(event, args, at),
+                Category::Window => self.window(event),
+                Category::Foreign(device) => self.foreign(device, at),
+                Category::Unused => self.note(NoteCode::Unused, at),
+            },
+            b"\"i\"" | b"\"I\"" if event.name == b"\"[memory]\"" => self.memory(event, args, at),
+            b"\"M\"" if event.name == b"\"thread_name\"" => self.thread_name(event, args),
+            b"\"M\"" => {}
+            _ => self.note(NoteCode::Unused, at),
+        }
+    }
+
+    fn note(&mut self, code: NoteCode, at: u64) {
+        self.trace.notes.add(code, Some(at));
+    }
+
+    fn host(&mut self, kind: HostKind, event: &Event<'_>, args: &Args<'_>, at: u64) {
+        let Some((start, dur)) = self.times(event, at) else { return };
+        if self.trace.host.len() >= MAX_ROWS {
+            return self.note(NoteCode::TableFull, at);
+        }
+        let names = &mut self.trace.names;
+        let name = intern_text(names, event.name);
+        let (dims, types) = (intern_compact(names, args.dims), intern_compact(names, args.types));
+        let link = match kind {
+            HostKind::Runtime | HostKind::Driver => number::link(args.correlation),
+            _ => number::link(args.external),
+        };
+        let thread = self.thread(number::identity(event.pid), number::identity(event.tid));
+        let sequence = number::integer(args.autograd).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
+        let id = self.trace.host.push(HostEvent {
+            start,
+            dur,
+            name,
+            kind,
+            thread,
+            link,
+            dims,
+            types,
+            sequence,
+            forward_thread: number::link(args.forward_thread),
+        });
+        if kind == HostKind::Op {
+            self.operator_extras(id, name, args);
+        }
+    }
+
+    /// What only some operators have: a call stack, concrete inputs, a collective.
+    fn operator_extras(&mut self, id: HostId, name: Sym, args: &Args<'_>) {
+        if args.stack.len() > 2 {
+            let stack = intern_text(&mut self.trace.names, args.stack);
+            if stack != Sym::EMPTY {
+                self.trace.host.stacks.push((id, stack));
+            }
+        }
+        if !args.inputs.is_empty() && self.name_keeps_inputs(name) {
+            let inputs = intern_compact(&mut self.trace.names, args.inputs);
+            self.trace.host.inputs.push((id, inputs));
+        }
+        if !args.collective.is_empty() {
+            self.collective(CollectiveOwner::Host(id), args);
+        }
+    }
+
+    fn name_keeps_inputs(&mut self, name: Sym) -> bool {
+        if self.keeps_inputs.len() <= name.index() {
+            self.keeps_inputs.resize(name.index() + 1, None);
+        }
+        *self.keeps_inputs[name.index()].get_or_insert_with(|| keeps_inputs(self.trace.names.get(name)))
+    }
+
+    fn gpu(&mut self, kind: GpuKind, event: &Event<'_>, args: &Args<'_>, at: u64) {
+        let Some((start, dur)) = self.times(event, at) else { return };
+        if start == 0 && dur == 0 {
+            return self.note(NoteCode::ZeroTime, at);
+        }
+        if self.trace.gpu.len() >= MAX_ROWS {
+            return self.note(NoteCode::TableFull, at);
+        }
+        let name = intern_text(&mut self.trace.names, event.name);
+        let stream = self.stream(event, args);
+        let id = self.trace.gpu.push(GpuActivity {
+            start,
+            dur,
+            name,
+            kind,
+            stream,
+            correlation: number::link(args.correlation),
+            external: number::link(args.external),
+            bytes: number::integer(args.bytes).map_or(0, |n| u64::try_from(n).unwrap_or(0)),
+            blocks: number::product(args.grid),
+            threads: number::product(args.block),
+        });
+        if !args.collective.is_empty() {
+            self.collective(CollectiveOwner::Gpu(id), args);
+        }
+    }
+
+    fn collective(&mut self, owner: CollectiveOwner, args: &Args<'_>) {
+        let names = &mut self.trace.names;
+        let collective = Collective {
+            owner,
+            name: intern_text(names, args.collective),
+            in_elements: number::integer(args.in_elements).unwrap_or(0),
+            out_elements: number::integer(args.out_elements).unwrap_or(0),
+            dtype: intern_text(names, args.dtype),
+            group: intern_text(names, args.group),
+            group_description: intern_text(names, args.group_description),
+            group_size: number::integer(args.group_size).map_or(0, |n| u32::try_from(n).unwrap_or(0)),
+            ranks: intern_text(names, args.ranks),
+            sequence: number::integer(args.sequence).ok(),
+            rank: number::integer(args.rank).ok().and_then(|n| i32::try_from(n).ok()),
+        };
+        self.trace.collectives.push(collective);
+    }
+
+    fn sync(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
+        let Some((start, dur)) = self.times(event, at) else { return };
+        let kind = if args.sync_kind.is_empty() { event.name } else { args.sync_kind };
+        let stream = number::integer(args.stream).ok().or_else(|| number::identity(event.tid));
+        let record = SyncRecord {
+            start,
+            dur,
+            kind: intern_text(&mut self.trace.names, kind),
+            device: device(event, args),
+            stream: stream.unwrap_or(-1),
+            correlation: number::link(args.correlation),
+            wait_on_stream: number::integer(args.wait_on_stream).ok(),
+            wait_on_record: Some(number::link(args.wait_on_record)).filter(|&id| id != 0),
+        };
+        self.trace.syncs.push(record);
+    }
+
+    fn memory(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
+        let Some(time) = self.start(event, at) else { return };
+        let host = number::integer(args.device_type) == Ok(0);
+        let device = number::integer(args.device_id).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
+        let memory = &mut self.trace.memory;
+        memory.time.push(time);
+        memory.bytes.push(number::integer(args.memory_bytes).unwrap_or(0));
+        memory.total_allocated.push(number::integer(args.total_allocated).unwrap_or(-1));
+        memory.total_reserved.push(number::integer(args.total_reserved).unwrap_or(-1));
+        memory.device.push(if host { -1 } else { device });
+    }
+
+    fn window(&mut self, event: &Event<'_>) {
+        let profiler = text(event.name).is_some_and(|name| name.starts_with("PyTorch Profiler"));
+        let (Ok(start), Ok(dur)) = (number::nanoseconds(event.ts), number::nanoseconds(event.dur)) else {
+            return;
+        };
+        if !profiler || start.abs() > MAX_TIME || !(0..=MAX_LENGTH).contains(&dur) {
+            return;
+        }
+        let (from, to) = self.trace.meta.window.unwrap_or((start, start + dur));
+        self.trace.meta.window = Some((from.min(start), to.max(start + dur)));
+    }
+
+    fn foreign(&mut self, device: &str, at: u64) {
+        if self.trace.meta.foreign_device.is_none() {
+            self.trace.meta.foreign_device = Some(device.to_owned());
+        }
+        self.note(NoteCode::ForeignDevice, at);
+    }
+
+    fn thread_name(&mut self, event: &Event<'_>, args: &Args<'_>) {
+        if let (Some(pid), Some(tid)) = (number::identity(event.pid), number::identity(event.tid)) {
+            let name = intern_text(&mut self.trace.names, args.label);
+            self.thread_names.insert((pid, tid), name);
+        }
+    }
+
+    /// Start and length; `None` (and a note) where the event cannot be placed in time.
+    fn times(&mut self, event: &Event<'_>, at: u64) -> Option<(i64, i64)> {
+        let start = self.start(event, at)?;
+        let dur = match number::nanoseconds(event.dur) {
+            Ok(dur) if dur > MAX_LENGTH => Err(NoteCode::AbsurdTime),
+            Ok(dur) if dur < 0 => {
+                self.note(NoteCode::NegativeDuration, at);
+                Ok(0)
+            }
+            Ok(dur) => Ok(dur),
+            Err(NotANumber::Missing) => {
+                self.note(NoteCode::NoDuration, at);
+                Ok(0)
+            }
+            Err(NotANumber::TooLarge) => Err(NoteCode::AbsurdTime),
+        };
+        dur.map_err(|code| self.note(code, at)).ok().map(|dur| (start, dur))
+    }
+
+    fn start(&mut self, event: &Event<'_>, at: u64) -> Option<i64> {
+        let code = match number::nanoseconds(event.ts) {
+            Ok(start) if start.abs() <= MAX_TIME => return Some(start),
+            Ok(_) | Err(NotANumber::TooLarge) => NoteCode::AbsurdTime,
+            Err(NotANumber::Missing) => NoteCode::NoStart,
+        };
+        self.note(code, at);
+        None
+    }
+
+    fn thread(&mut self, pid: Option<i64>, tid: Option<i64>) -> ThreadId {
+        let (pid, tid) = (pid.unwrap_or(-1), tid.unwrap_or(-1));
+        if let Some((last_pid, last_tid, id)) = self.last_thread
+            && (last_pid, last_tid) == (pid, tid)
+        {
+            return id;
+        }
+        let threads = &mut self.trace.threads;
+        let id = *self.threads.entry((pid, tid)).or_insert_with(|| {
+            threads.push(whyidle_model::Thread { pid, tid, name: Sym::EMPTY });
+            ThreadId::from_index(threads.len() - 1)
+        });
+        self.last_thread = Some((pid, tid, id));
+        id
+    }
+
+    fn stream(&mut self, event: &Event<'_>, args: &Args<'_>) -> StreamId {
+        let device = device(event, args);
+        let number = number::integer(args.stream).ok().or_else(|| number::identity(event.tid)).unwrap_or(-1);
+        if let Some((last_device, last_number, id)) = self.last_stream
+            && (last_device, last_number) == (device, number)
+        {
+            return id;
+        }
+        let streams = &mut self.trace.streams;
+        let id = *self.streams.entry((device, number)).or_insert_with(|| {
+            streams.push(whyidle_model::Stream { device, number });
+            StreamId::from_index(streams.len() - 1)
+        });
+        self.last_stream = Some((device, number, id));
+        id
+    }
+
+    /// The trace, with what only the whole of it can tell.
+    pub(crate) fn finish(mut self) -> Trace {
+        for thread in &mut self.trace.threads {
+            if let Some(&name) = self.thread_names.get(&(thread.pid, thread.tid)) {
+                thread.name = name;
+            }
+        }
+        super::check::check(&mut self.trace);
+        self.trace
+    }
+}
+
+/// The GPU of an event: its argument, or else the process it is filed under.
+fn device(event: &Event<'_>, args: &Args<'_>) -> i32 {
+    let device = number::integer(args.device).ok().or_else(|| number::identity(event.pid));
+    device.and_then(|n| i32::try_from(n).ok()).unwrap_or(-1)
+}

@@ -1,0 +1,248 @@
+//! What a directory says of the run beside its traces: `recording.json`, or the
+//! `case.json` and `case_rank<N>.json` of hand-made recordings.
+//!
+//! Everything is found by name and everything is optional: a missing field is a missing
+//! fact, an unknown one is ignored, one of an unexpected type counts as missing.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::error::{Found, ReadError};
+
+/// What a recording says of its run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Schema, where named (`whyidle.recording/1`).
+    pub schema: Option<String>,
+    /// The command that was run.
+    pub command: Vec<String>,
+    /// Processes that were watched.
+    pub pids: Vec<u32>,
+    /// Name of the host.
+    pub host: Option<String>,
+    /// This process's rank.
+    pub rank: Option<u32>,
+    /// Ranks in the job.
+    pub world: Option<u32>,
+    /// Unprofiled step times on the host's clock, ms. The first ones may be run-ahead.
+    pub steps_host_ms: Vec<f64>,
+    /// Unprofiled step time, mean, ms.
+    pub step_ms_mean: Option<f64>,
+    /// Steps behind `step_ms_mean`.
+    pub timed_steps: Option<u32>,
+    /// Mean step time while the run was sampled from outside, ms.
+    pub observed_step_ms_mean: Option<f64>,
+    /// Steps behind `observed_step_ms_mean`.
+    pub observed_steps: Option<u32>,
+    /// Steps that were profiled.
+    pub active_steps: Option<u32>,
+    /// Highest memory in use by tensors, bytes.
+    pub max_memory_allocated: Option<u64>,
+    /// Highest memory held by the caching allocator, bytes.
+    pub max_memory_reserved: Option<u64>,
+    /// Version of PyTorch.
+    pub torch: Option<String>,
+    /// Version of CUDA (or HIP), where recorded.
+    pub cuda: Option<String>,
+    /// Version of the driver, where recorded.
+    pub driver: Option<String>,
+    /// Version of Python.
+    pub python: Option<String>,
+    /// Product name of the GPU.
+    pub gpu: Option<String>,
+    /// Cores that the process may use.
+    pub cpus: Option<u32>,
+    /// Samples per step of this rank (of one micro-batch, where steps accumulate).
+    pub batch: Option<u32>,
+    /// Tokens per sample.
+    pub seq: Option<u32>,
+    /// Loader workers.
+    pub workers: Option<u32>,
+    /// The loader pins its batches.
+    pub pin_memory: Option<bool>,
+    /// Batches that each worker prepares ahead.
+    pub prefetch_factor: Option<u32>,
+    /// Automatic mixed precision was on.
+    pub amp: Option<bool>,
+    /// Parameters of the model.
+    pub params: Option<u64>,
+    /// Layers of the model.
+    pub layers: Option<u32>,
+    /// Width of the model.
+    pub d_model: Option<u32>,
+    /// `ddp`, `fsdp`, …
+    pub wrap: Option<String>,
+    /// Micro-batches accumulated per step.
+    pub accum: Option<u32>,
+    /// Gradients are reduced in the last micro-batch only.
+    pub no_sync: Option<bool>,
+    /// Micro-batches per step of a pipeline.
+    pub micro_batches: Option<u32>,
+    /// Stages of a pipeline.
+    pub stages: Option<u32>,
+}
+
+/// Reads what `dir` says of the process with number `rank`: `recording_rank<N>.json` or
+/// `recording.json`, else `case_rank<N>.json`, else `case.json`. `None`: there is no such
+/// file. Without a rank, rank 0 speaks where there is no file for the whole.
+///
+/// # Errors
+/// Where a file is there but cannot be read, or is no JSON object.
+pub fn read(dir: &Path, rank: Option<u32>) -> Result<Option<Recording>, ReadError> {
+    let n = rank.unwrap_or(0);
+    let (ranked_recording, ranked_case) = (format!("recording_rank{n}.json"), format!("case_rank{n}.json"));
+    let names = match rank {
+        Some(_) => [&*ranked_recording, "recording.json", &*ranked_case, "case.json"],
+        None => ["recording.json", &*ranked_recording, "case.json", &*ranked_case],
+    };
+    for name in names {
+        let path = dir.join(name);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(ReadError::io(&path, error)),
+        };
+        return match serde_json::from_slice::<Value>(&text) {
+            Ok(value) if value.is_object() => Ok(Some(from_json(&value))),
+            Ok(_) => Err(ReadError::NotATrace { path, found: Found::Json }),
+            Err(error) => Err(ReadError::Unreadable { path, byte: byte_of(&text, &error) }),
+        };
+    }
+    Ok(None)
+}
+
+fn byte_of(text: &[u8], error: &serde_json::Error) -> u64 {
+    let lines = text.split_inclusive(|&b| b == b'\n').take(error.line().saturating_sub(1));
+    let before: usize = lines.map(<[u8]>::len).sum();
+    (before + error.column().saturating_sub(1)).min(text.len()) as u64
+}
+
+fn from_json(value: &Value) -> Recording {
+    let f = Fields(value);
+    Recording {
+        schema: f.text(&["schema"]),
+        command: f.texts("command"),
+        pids: f.pids(),
+        host: f.text(&["host", "host_name", "hostname"]),
+        rank: f.count(&["rank"]),
+        world: f.count(&["world", "world_size"]),
+        steps_host_ms: f.numbers("steps_host_ms"),
+        step_ms_mean: f.get("step_ms_mean").and_then(Value::as_f64).filter(|ms| *ms > 0.0),
+        timed_steps: f.count(&["timed_steps"]),
+        observed_step_ms_mean: f.get("observed_step_ms_mean").and_then(Value::as_f64).filter(|ms| *ms > 0.0),
+        observed_steps: f.count(&["observed_steps"]),
+        active_steps: f.count(&["active_steps"]),
+        max_memory_allocated: f.get("max_memory_allocated").and_then(Value::as_u64),
+        max_memory_reserved: f.get("max_memory_reserved").and_then(Value::as_u64),
+        torch: f.text(&["torch", "torch_version"]),
+        cuda: f.text(&["cuda", "cuda_version", "hip"]),
+        driver: f.text(&["driver", "driver_version"]),
+        python: f.text(&["python", "python_version"]),
+        gpu: f.gpu(),
+        cpus: f.count(&["cpus"]),
+        batch: f.count(&["batch", "batch_size"]),
+        seq: f.count(&["seq", "seq_len"]),
+        workers: f.count(&["workers", "num_workers"]),
+        pin_memory: f.flag("pin_memory"),
+        prefetch_factor: f.count(&["prefetch_factor"]),
+        amp: f.flag("amp"),
+        params: f.get("params").and_then(Value::as_u64),
+        layers: f.count(&["layers"]),
+        d_model: f.count(&["d_model"]),
+        wrap: f.text(&["wrap"]),
+        accum: f.count(&["accum"]),
+        no_sync: f.flag("no_sync"),
+        micro_batches: f.count(&["micro_batches"]),
+        stages: f.count(&["stages"]),
+    }
+}
+
+/// The members of a recording, by name. Versions may stand in an object of their own.
+struct Fields<'a>(&'a Value);
+
+impl<'a> Fields<'a> {
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).or_else(|| self.0.get("versions")?.get(name)).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| match self.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        })
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        match self.get(name) {
+            Some(Value::String(text)) => vec![text.clone()],
+            Some(Value::Array(list)) => list.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn count(&self, names: &[&str]) -> Option<u32> {
+        names.iter().find_map(|name| u32::try_from(self.get(name)?.as_u64()?).ok())
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        match self.get(name)? {
+            Value::Bool(flag) => Some(*flag),
+            Value::Number(number) => number.as_i64().map(|n| n != 0),
+            _ => None,
+        }
+    }
+
+    fn numbers(&self, name: &str) -> Vec<f64> {
+        let list = self.get(name).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_f64).filter(|n| n.is_finite()).collect()
+    }
+
+    fn pids(&self) -> Vec<u32> {
+        let one = self.get("pid").and_then(Value::as_u64);
+        let many = self.get("pids").and_then(Value::as_array);
+        let all = one.into_iter().chain(many.into_iter().flatten().filter_map(Value::as_u64));
+        all.filter_map(|pid| u32::try_from(pid).ok()).collect()
+    }
+
+    /// A name, or an object or a list of objects with a name.
+    fn gpu(&self) -> Option<String> {
+        let value = self.get("gpu").or_else(|| self.get("gpus"))?;
+        let value = value.as_array().map_or(Some(value), |list| list.first())?;
+        value.as_str().or_else(|| value.get("name")?.as_str()).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name_and_files_by_rank() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        assert_eq!(read(dir.path(), None)?, None);
+        fs::write(
+            dir.path().join("case_rank1.json"),
+            r#"{"rank": 1, "world": 2, "steps_host_ms": [1.5, null, 2], "step_ms_mean": 1.75, "workers": "many",
+               "gpu": "NVIDIA H200", "no_sync": false, "new": {"thing": 1}}"#,
+        )?;
+        assert_eq!(read(dir.path(), None)?, None);
+        let recording = read(dir.path(), Some(1))?.unwrap_or_default();
+        assert_eq!((recording.rank, recording.world, recording.workers), (Some(1), Some(2), None));
+        assert_eq!(recording.steps_host_ms, [1.5, 2.0]);
+        assert_eq!(recording.no_sync, Some(false));
+        fs::write(
+            dir.path().join("recording.json"),
+            r#"{"schema": "whyidle.recording/1", "pids": [7, 8], "gpu": [{"name": "A"}], "versions": {"torch": "2.11.0"}}"#,
+        )?;
+        let recording = read(dir.path(), Some(1))?.unwrap_or_default();
+        assert_eq!((recording.gpu.as_deref(), recording.torch.as_deref()), (Some("A"), Some("2.11.0")));
+        assert_eq!(recording.pids, [7, 8]);
+        fs::write(dir.path().join("recording.json"), "{\n \"a\": tru }")?;
+        assert!(matches!(read(dir.path(), None), Err(ReadError::Unreadable { byte: 11 | 12, .. })));
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+//! Where bytes come from: a file or a stream, inflated if need be on a thread of its
+//! own, and handed over in a small ring of buffers, so that memory stays bounded
+//! whatever the size of the file.
+//!
+//! [`Window`] is what parsers see: one contiguous stretch of the input that can be
+//! extended at its end. What was left unparsed of one buffer is copied in front of the
+//! next, so nothing that parses needs to know where buffers meet.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use flate2::bufread::GzDecoder;
+
+/// Bytes that one buffer takes from the input.
+const CHUNK: usize = 1 << 20;
+/// Room in front of them for what was left of the buffer before.
+const HEADROOM: usize = 1 << 16;
+/// Buffers in the ring: one parsed, one ready, one filled.
+const RING: usize = 3;
+
+/// Called with the number of (compressed) bytes read so far.
+pub(crate) type Progress<'a> = Option<&'a (dyn Fn(u64) + Sync)>;
+
+/// A buffer on its way to the parser; `filled` bytes follow the headroom.
+struct Chunk {
+    bytes: Vec<u8>,
+    filled: usize,
+    /// Set on the last one.
+    end: Option<End>,
+}
+
+/// How the input ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// As it should.
+    Clean,
+    /// The compressed stream is damaged or cut off.
+    Damaged,
+    /// The operating system reported an error.
+    Failed(io::Error),
+}
+
+/// Runs `parse` over the bytes of `reader`, which are read and inflated on another thread.
+pub(crate) fn with_window<R: Read + Send, T>(
+    reader: R,
+    progress: Progress<'_>,
+    parse: impl FnOnce(&mut Window) -> T,
+) -> T {
+    let (full_in, full_out) = sync_channel(RING);
+    let (empty_in, empty_out) = sync_channel(RING);
+    for _ in 0..RING {
+        // Cannot fail or block: the channel is new and holds RING.
+        let _ = empty_in.try_send(Vec::new());
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(move || produce(Counted { reader, read: 0, progress }, &full_in, &empty_out));
+        let mut window = Window::new(full_out, empty_in);
+        parse(&mut window)
+        // Dropping the window closes both channels, which ends the producer.
+    })
+}
+
+fn produce<R: Read>(reader: R, full: &SyncSender<Chunk>, empty: &Receiver<Vec<u8>>) {
+    let mut inflate = Inflate::new(BufReader::with_capacity(1 << 16, reader));
+    while let Ok(mut bytes) = empty.recv() {
+        bytes.resize(HEADROOM + CHUNK, 0);
+        let mut filled = 0;
+        let mut end = None;
+        while filled < CHUNK {
+            match inflate.read(&mut bytes[HEADROOM + filled..]) {
+                Ok(0) => {
+                    end = Some(End::Clean);
+                    break;
+                }
+                Ok(n) => filled += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    end = Some(if inflate.is_damage(&error) { End::Damaged } else { End::Failed(error) });
+                    break;
+                }
+            }
+        }
+        let last = end.is_some();
+        if full.send(Chunk { bytes, filled, end }).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// Counts what is read and says so.
+struct Counted<'a, R> {
+    reader: R,
+    read: u64,
+    progress: Progress<'a>,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buf)?;
+        self.read += n as u64;
+        if let Some(progress) = self.progress {
+            progress(self.read);
+        }
+        Ok(n)
+    }
+}
+
+/// Bytes as they are, or inflated where they begin like gzip; members that follow one
+/// another are one stream, and what follows the last one is ignored, as gzip does.
+enum Inflate<R: BufRead> {
+    Undecided(R),
+    Plain(R),
+    Gzip(Box<GzDecoder<R>>),
+    Done,
+}
+
+impl<R: BufRead> Inflate<R> {
+    fn new(reader: R) -> Self {
+        Self::Undecided(reader)
+    }
+
+    /// Whether an error is one of the compressed data, not of the system.
+    fn is_damage(&self, error: &io::Error) -> bool {
+        use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        !matches!(self, Self::Plain(_)) && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+    }
+}
+
+impl<R: BufRead> Read for Inflate<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match std::mem::replace(self, Self::Done) {
+                Self::Undecided(mut reader) => {
+                    let gzip = is_gzip(reader.fill_buf()?);
+                    *self =
+                        if gzip { Self::Gzip(Box::new(GzDecoder::new(reader))) } else { Self::Plain(reader) };
+                }
+                Self::Plain(mut reader) => {
+                    let read = reader.read(buf);
+                    *self = Self::Plain(reader);
+                    return read;
+                }
+                Self::Gzip(mut decoder) => match decoder.read(buf) {
+                    Ok(0) => {
+                        let mut reader = decoder.into_inner();
+                        if is_gzip(reader.fill_buf()?) {
+                            *self = Self::Gzip(Box::new(GzDecoder::new(reader)));
+                        } else {
+                            return Ok(0);
+                        }
+                    }
+                    read => {
+                        *self = Self::Gzip(decoder);
+                        return read;
+                    }
+                },
+                Self::Done => return Ok(0),
+            }
+        }
+    }
+}
+
+/// Whether `head` begins like a gzip file.
+pub(crate) fn is_gzip(head: &[u8]) -> bool {
+    head.starts_with(&[0x1f, 0x8b])
+}
+
+/// Up to `limit` bytes from the start of `reader`, inflated; what can be had if it is damaged.
+pub(crate) fn head(reader: impl Read, limit: usize) -> io::Result<Vec<u8>> {
+    let mut inflate = Inflate::new(BufReader::with_capacity(1 << 14, reader));
+    let mut head = vec![0; limit];
+    let mut filled = 0;
+    while filled < limit {
+        match inflate.read(&mut head[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if inflate.is_damage(&error) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    head.truncate(filled);
+    Ok(head)
+}
+
+/// The unparsed part of the input that is in memory.
+pub(crate) struct Window {
+    bytes: Vec<u8>,
+    /// Unparsed bytes are `bytes[at..end]`.
+    at: usize,
+    end: usize,
+    /// Offset in the input of `bytes[at]`.
+    offset: u64,
+    ended: Option<End>,
+    full: Receiver<Chunk>,
+    empty: SyncSender<Vec<u8>>,
+}
+
+impl Window {
+    fn new(full: Receiver<Chunk>, empty: SyncSender<Vec<u8>>) -> Self {
+        Self { bytes: Vec::new(), at: 0, end: 0, offset: 0, ended: None, full, empty }
+    }
+
+    /// What is in memory and not yet consumed.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..self.end]
+    }
+
+    /// Offset in the (inflated) input of the first byte of [`rest`](Self::rest).
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Marks `n` bytes as parsed.
+    pub(crate) fn consume(&mut self, n: usize) {
+        let n = n.min(self.end - self.at);
+        self.at += n;
+        self.offset += n as u64;
+    }
+
+    /// Whether all that is left of the input is in memory.
+    pub(crate) fn ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Whether the input ended because its compressed stream is damaged.
+    pub(crate) fn is_damaged(&self) -> bool {
+        matches!(self.ended, Some(End::Damaged))
+    }
+
+    /// The system's error, if that is how the input ended.
+    pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
+        match self.ended.take()? {
+            End::Failed(error) => {
+                self.ended = Some(End::Clean);
+                Some(error)
+            }
+            end => {
+                self.ended = Some(end);
+                None
+            }
+        }
+    }
+
+    /// Extends [`rest`](Self::rest) by at least its own length, so that asking again and
+    /// again stays linear; false if the input has ended.
+    pub(crate) fn extend(&mut self) -> bool {
+        let wanted = (self.end - self.at) * 2;
+        let mut extended = false;
+        while self.ended.is_none() && (!extended || self.end - self.at < wanted) {
+            extended |= self.take_chunk();
+        }
+        extended
+    }
+
+    fn take_chunk(&mut self) -> bool {
+        let Ok(Chunk { mut bytes, filled, end }) = self.full.recv() else {
+            self.ended = Some(End::Clean);
+            return false;
+        };
+        self.ended = end;
+        let kept = self.end - self.at;
+        let spare = if kept <= HEADROOM {
+            bytes[HEADROOM - kept..HEADROOM].copy_from_slice(&self.bytes[self.at..self.end]);
+            self.at = HEADROOM - kept;
+            self.end = HEADROOM + filled;
+            std::mem::replace(&mut self.bytes, bytes)
+        } else {
+            self.bytes.drain(self.end..);
+            self.bytes.drain(..self.at);
+            self.bytes.extend_from_slice(&bytes[HEADROOM..HEADROOM + filled]);
+            self.at = 0;
+            self.end = self.bytes.len();
+            bytes
+        };
+        // A buffer that grew for one giant event is not worth keeping.
+        let spare = if spare.capacity() > 2 * (HEADROOM + CHUNK) { Vec::new() } else { spare };
+        let _ = self.empty.try_send(spare);
+        filled > 0
+    }
+}
