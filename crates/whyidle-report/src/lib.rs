@@ -1,1 +1,20 @@
-//! (empty)
+//! All wording, and nothing but wording: the verdict as text, JSON and Markdown, in
+//! English and Chinese.
+//!
+//! * [`Catalog`] – the messages of one language; every sentence comes out of it.
+//! * [`render_text`], [`render_json`], [`render_markdown`] – a verdict; `refusal_*` – why
+//!   there is none.
+//! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
+
+mod catalog;
+mod json;
+mod label;
+mod lang;
+mod ledger;
+mod quantity;
+mod text;
+
+pub use catalog::Catalog;
+pub use json::{refusal_json, render_json};
+pub use lang::Lang;
+pub use text::{TextOptions, refusal_text, render_text};

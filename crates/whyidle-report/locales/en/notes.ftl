@@ -1,0 +1,64 @@
+# What was wrong with the evidence: one entry per note code, `note-<code>`; $count says how often.
+
+note-truncated = The file ends in the middle of an event: what came before it was read, the rest is missing.
+note-damaged-compression = The compressed file is damaged or cut short: what came before the damage was read.
+note-malformed-event = { $count ->
+    [one] 1 stretch of the file was no readable event and was skipped.
+   *[other] { $count } stretches of the file were no readable events and were skipped.
+}
+note-mended-name = { $count ->
+    [one] 1 name held an unescaped quote or control character and was mended.
+   *[other] { $count } names held unescaped quotes or control characters and were mended.
+}
+note-not-utf8 = { $count ->
+    [one] 1 name was not valid UTF-8; the faulty bytes were replaced.
+   *[other] { $count } names were not valid UTF-8; the faulty bytes were replaced.
+}
+note-no-start = { $count ->
+    [one] 1 event without a usable start time was left out.
+   *[other] { $count } events without a usable start time were left out.
+}
+note-no-duration = { $count ->
+    [one] 1 event without a length counts as having none.
+   *[other] { $count } events without a length count as having none.
+}
+note-negative-duration = { $count ->
+    [one] 1 event with a negative length counts as having none.
+   *[other] { $count } events with a negative length count as having none.
+}
+note-zero-time = { $count ->
+    [one] 1 GPU activity stands at time 0 – the driver lost its record – and was left out.
+   *[other] { $count } GPU activities stand at time 0 – the driver lost their records – and were left out.
+}
+note-absurd-time = { $count ->
+    [one] 1 event has a time that cannot be true and was left out.
+   *[other] { $count } events have times that cannot be true and were left out.
+}
+note-stream-overlap = { $count ->
+    [one] 1 pair of GPU activities overlaps on one stream; the time is counted once.
+   *[other] { $count } GPU activities overlap another on the same stream; the time is counted once.
+}
+note-outside-window = { $count ->
+    [one] 1 GPU activity lies outside the window that the profiler says it recorded.
+   *[other] { $count } GPU activities lie outside the window that the profiler says it recorded.
+}
+note-no-launch = { $count ->
+    [one] 1 GPU activity was launched before the trace began.
+   *[other] { $count } GPU activities have no launch in the trace: most were launched before it began.
+}
+note-no-activity = { $count ->
+    [one] The trace holds 1 launch without its GPU activity: it ended before the GPU did.
+   *[other] The trace holds { $count } launches without their GPU activity: it ended before the GPU did, or records were lost.
+}
+note-unused = { $count ->
+    [one] 1 event is of a kind that whyidle does not use.
+   *[other] { $count } events are of kinds that whyidle does not use.
+}
+note-foreign-device = { $count ->
+    [one] 1 event comes from an accelerator that whyidle does not know.
+   *[other] { $count } events come from an accelerator that whyidle does not know.
+}
+note-table-full = The trace is larger than whyidle can hold: { $count ->
+    [one] 1 event was left out.
+   *[other] { $count } events were left out.
+}

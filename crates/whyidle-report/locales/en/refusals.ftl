@@ -1,0 +1,18 @@
+# Why there is no verdict: `refusal-<code>` is the reason, `refusal-<code>-hint` what to do.
+
+refusal-empty = The input holds no events.
+refusal-empty-hint = Check that the profiler was stopped, or its `with` block left, before the program ended: the trace is written then.
+refusal-no-gpu-activity = The trace holds no GPU activities: it shows the host alone, so nobody can tell when the GPU worked.
+refusal-no-gpu-activity-hint = Record with `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]` and let at least one step run inside the window. If that gives no kernels either, another profiler may hold the GPU's tracing interface (CUPTI).
+refusal-no-host-activity = The trace holds GPU activities, but nothing of the host: when the GPU waited is visible, for whom is not.
+refusal-no-host-activity-hint = Record with `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`.
+refusal-foreign-device = The trace was recorded on an accelerator that whyidle does not know ({ $device }); it holds no activities of a CUDA or ROCm GPU.
+refusal-foreign-device-hint = whyidle reads traces of NVIDIA and AMD GPUs.
+refusal-no-steps = The trace holds no whole step.
+refusal-no-steps-hint = Record at least three whole steps after the warm-up: `schedule(wait=5, warmup=2, active=3)`, and call `prof.step()` at the end of each.
+refusal-zero-times = { $share } of the GPU activities stand at time 0: their records were lost, and what is left is no picture of a step.
+refusal-zero-times-hint = Record fewer steps, without `with_stack` and `profile_memory`, or update the driver; then compare the number of kernels per step.
+refusal-half-window = The GPU activities cover only { $share } of the steps: records were lost, or the window ended early.
+refusal-half-window-hint = Record fewer steps, or call `torch.cuda.synchronize()` before the profiler stops.
+refusal-too-little = The GPU works in { $share } of the window: this is a start-up or an idle program, not a training step.
+refusal-too-little-hint = Record steps after the warm-up, or pick them with `--step A..B`.

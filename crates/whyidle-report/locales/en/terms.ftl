@@ -1,0 +1,124 @@
+# Units, ledger lines, and the words for what has a stable id.
+
+## Units. $value holds the digits.
+
+unit-ns = { $value } ns
+unit-us = { $value } µs
+unit-ms = { $value } ms
+unit-s = { $value } s
+unit-percent = { $value } %
+unit-byte = { $value } B
+unit-kib = { $value } KiB
+unit-mib = { $value } MiB
+unit-gib = { $value } GiB
+
+## Joining
+
+list-comma = { ", " }
+list-and = and
+sentence-gap = { " " }
+
+## Ledger lines: the GPU works
+
+line-working-matmul = matmul
+line-working-attention = attention
+line-working-convolution = convolution
+line-working-normalisation = normalisation
+line-working-elementwise = element-wise
+line-working-reduction = reduction
+line-working-softmax = softmax
+line-working-embedding = embedding
+line-working-loss = loss
+line-working-optimizer = optimizer
+line-working-recompute = recomputation
+line-working-copy = copies on the GPU
+line-working-other = other
+
+## Ledger lines: the GPU waits
+
+line-data-in_process = data prepared in-process
+line-data-workers = waiting for data
+line-data-storage = waiting for storage
+line-data-transfer = host-to-device copies
+line-host-launch = waiting for launches
+line-host-sync = synchronisation
+line-host-python = Python between launches
+line-host-gc = garbage collection
+line-host-optimizer = optimizer loop on the host
+line-memory-allocator = GPU memory allocation
+line-compile-recompile = compilation
+line-io-checkpoint = saving a checkpoint
+line-io-logging = logging and writing
+line-comm-exposed = exposed communication
+line-comm-unsplit = collectives
+line-rank-straggler = waiting for a late rank
+line-pipeline-bubble = pipeline bubble
+
+## Ledger lines: the rest
+
+line-rest-latency = pauses between kernels
+line-rest-profiler = the profiler itself
+line-rest-unexplained = unexplained
+
+## Where the step time comes from
+
+basis-given = step time as given
+basis-given-range = step time as given, { $range }
+basis-measured = measured without profiler
+basis-measured-range = measured without profiler, { $range }
+basis-estimated = estimated from the trace
+basis-estimated-range = estimated from the trace, { $range }
+basis-traced = as traced, profiler included
+
+## How a gain was found
+
+method-replay = replay
+method-model = model
+method-bound = upper limit
+
+## Trust
+
+confidence-high = high
+confidence-medium = medium
+confidence-low = low
+
+## Severity of a note
+
+severity-info = note
+severity-suspect = doubtful
+severity-loss = missing
+
+## Changes. $setting is "2 → 12" or empty; $cause is the cause's name.
+
+change-workers = num_workers { $setting }
+change-worker_threads = threads per worker { $setting }
+change-prefetch_factor = prefetch_factor { $setting }
+change-persistent_workers = persistent_workers { $setting }
+change-pretokenise = tokenise ahead of training
+change-removed = without { $cause }
+change-deferred = { $cause } deferred
+change-pinned = pinned memory and non_blocking copies
+change-non_blocking = non_blocking copies
+change-cuda_graphs = CUDA graphs
+change-compile = torch.compile
+change-fused = fused optimizer
+change-foreach = foreach optimizer
+change-batch = batch { $setting }
+change-autocast = autocast { $setting }
+change-tf32 = TF32 for fp32 matmuls
+change-sdpa = scaled_dot_product_attention
+change-padded = padded size { $setting }
+change-packed = packed or bucketed sequences
+change-no_recompute = without gradient checkpointing
+change-accumulation = gradient accumulation { $setting }
+change-no_sync = no_sync() in micro-batches
+change-bucket_cap_mb = bucket_cap_mb { $setting }
+change-overlap = communication under compute
+change-sharding = sharding { $setting }
+change-micro_batches = micro-batches { $setting }
+change-gc = collector frozen, or run every N steps
+change-allocator = stable allocations
+change-dynamic_shapes = fixed or dynamic shapes
+change-async_checkpoint = asynchronous checkpoint
+change-log_interval = logging interval { $setting }
+change-healed_rank = the late rank as fast as the others

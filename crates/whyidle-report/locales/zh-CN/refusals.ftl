@@ -1,0 +1,18 @@
+# 为什么不下结论：`refusal-<code>` 是理由，`refusal-<code>-hint` 是怎么办。
+
+refusal-empty = 输入里没有任何事件。
+refusal-empty-hint = 确认程序结束前已停止 profiler（或已退出它的 `with` 块）：trace 是那时写出的。
+refusal-no-gpu-activity = trace 里没有 GPU 活动：只看得到 CPU 侧，无从判断 GPU 何时在工作。
+refusal-no-gpu-activity-hint = 采集时使用 `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`，窗口内至少跑完一步。如果仍然没有 kernel，可能是另一个 profiler 占用了 GPU 的 CUPTI 接口。
+refusal-no-host-activity = trace 里只有 GPU 活动，没有 CPU 侧的记录：看得出 GPU 何时在等，看不出在等谁。
+refusal-no-host-activity-hint = 采集时使用 `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`。
+refusal-foreign-device = trace 采自 whyidle 不认识的加速器（{ $device }），其中没有 CUDA 或 ROCm GPU 的活动。
+refusal-foreign-device-hint = whyidle 支持 NVIDIA 和 AMD GPU 的 trace。
+refusal-no-steps = trace 里没有一个完整的 step。
+refusal-no-steps-hint = 预热之后至少采集三个完整的 step：`schedule(wait=5, warmup=2, active=3)`，并在每步末尾调用 `prof.step()`。
+refusal-zero-times = { $share } 的 GPU 活动时间为 0：记录已丢失，剩下的拼不出一个 step。
+refusal-zero-times-hint = 少采几步，关掉 `with_stack` 和 `profile_memory`，或升级驱动；然后比较每步的 kernel 数。
+refusal-half-window = GPU 活动只覆盖了这些 step 的 { $share }：记录丢失，或窗口提前结束。
+refusal-half-window-hint = 少采几步，或在 profiler 停止前调用 `torch.cuda.synchronize()`。
+refusal-too-little = GPU 只在窗口的 { $share } 内工作：这是启动阶段或空闲的程序，不是训练的 step。
+refusal-too-little-hint = 在预热之后采集，或用 `--step A..B` 选取。

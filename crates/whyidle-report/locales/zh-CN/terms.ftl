@@ -1,0 +1,124 @@
+# 单位、账本各行，以及有固定 id 的词。
+
+## 单位。$value 是数字。
+
+unit-ns = { $value } ns
+unit-us = { $value } µs
+unit-ms = { $value } ms
+unit-s = { $value } s
+unit-percent = { $value }%
+unit-byte = { $value } B
+unit-kib = { $value } KiB
+unit-mib = { $value } MiB
+unit-gib = { $value } GiB
+
+## 连接
+
+list-comma = 、
+list-and = 和
+sentence-gap = { "" }
+
+## 账本：GPU 在工作
+
+line-working-matmul = 矩阵乘
+line-working-attention = attention
+line-working-convolution = 卷积
+line-working-normalisation = 归一化
+line-working-elementwise = 逐元素运算
+line-working-reduction = 归约
+line-working-softmax = softmax
+line-working-embedding = embedding
+line-working-loss = 损失函数
+line-working-optimizer = 优化器
+line-working-recompute = 激活重计算
+line-working-copy = 显存内拷贝
+line-working-other = 其他
+
+## 账本：GPU 在等
+
+line-data-in_process = 主进程内准备数据
+line-data-workers = 等数据
+line-data-storage = 等存储
+line-data-transfer = H2D 拷贝
+line-host-launch = 等 kernel 启动
+line-host-sync = 同步点
+line-host-python = kernel 启动间隙的 Python
+line-host-gc = 垃圾回收 (GC)
+line-host-optimizer = CPU 侧优化器循环
+line-memory-allocator = 显存分配
+line-compile-recompile = 编译
+line-io-checkpoint = 保存 checkpoint
+line-io-logging = 写日志
+line-comm-exposed = 未被掩盖的通信
+line-comm-unsplit = 集合通信
+line-rank-straggler = 等拖后腿的 rank
+line-pipeline-bubble = 流水线气泡
+
+## 账本：其余
+
+line-rest-latency = kernel 间的停顿
+line-rest-profiler = profiler 自身
+line-rest-unexplained = 未解释
+
+## 单步耗时的来源
+
+basis-given = 单步耗时由用户给出
+basis-given-range = 单步耗时由用户给出，{ $range }
+basis-measured = 未开 profiler 实测
+basis-measured-range = 未开 profiler 实测，{ $range }
+basis-estimated = 由 trace 估算
+basis-estimated-range = 由 trace 估算，{ $range }
+basis-traced = trace 中的耗时，含 profiler 开销
+
+## 收益的算法
+
+method-replay = 回放
+method-model = 模型
+method-bound = 上限
+
+## 可信度
+
+confidence-high = 高
+confidence-medium = 中
+confidence-low = 低
+
+## 提示的级别
+
+severity-info = 说明
+severity-suspect = 存疑
+severity-loss = 缺失
+
+## 改动。$setting 形如 “2 → 12”，也可能为空；$cause 是原因的名称。
+
+change-workers = num_workers { $setting }
+change-worker_threads = 每个 worker 的线程数 { $setting }
+change-prefetch_factor = prefetch_factor { $setting }
+change-persistent_workers = persistent_workers { $setting }
+change-pretokenise = 训练前预先分词
+change-removed = 消除：{ $cause }
+change-deferred = 推迟：{ $cause }
+change-pinned = 锁页内存加 non_blocking 拷贝
+change-non_blocking = non_blocking 拷贝
+change-cuda_graphs = CUDA graphs
+change-compile = torch.compile
+change-fused = fused 优化器
+change-foreach = foreach 优化器
+change-batch = batch { $setting }
+change-autocast = autocast { $setting }
+change-tf32 = fp32 矩阵乘改用 TF32
+change-sdpa = scaled_dot_product_attention
+change-padded = 尺寸对齐 { $setting }
+change-packed = 序列打包或长度分桶
+change-no_recompute = 关闭梯度检查点
+change-accumulation = 梯度累积 { $setting }
+change-no_sync = micro-batch 内用 no_sync()
+change-bucket_cap_mb = bucket_cap_mb { $setting }
+change-overlap = 通信与计算重叠
+change-sharding = 分片 { $setting }
+change-micro_batches = micro-batch 数 { $setting }
+change-gc = 冻结 GC，或每 N 步回收一次
+change-allocator = 稳定显存分配
+change-dynamic_shapes = 固定形状或 dynamic 形状
+change-async_checkpoint = 异步 checkpoint
+change-log_interval = 日志间隔 { $setting }
+change-healed_rank = 让最慢的 rank 跟上其他 rank

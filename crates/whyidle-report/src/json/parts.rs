@@ -1,0 +1,136 @@
+//! The parts of a verdict as JSON.
+
+use super::words::{ms, rounded, text};
+use crate::Catalog;
+use serde_json::{Map, Value, json};
+use whyidle_diagnosis::{
+    Change, Details, Evidence, Finding, Gain, Input, Line, LineKind, RankVerdict, Step, Subject, Total,
+};
+
+pub(super) fn input(input: &Input) -> Value {
+    json!({ "path": input.path, "kind": input.kind, "events": input.events, "rank": input.rank })
+}
+
+pub(super) fn subject(subject: &Subject) -> Value {
+    let version =
+        |wanted: &str| subject.versions.iter().find(|(name, _)| name == wanted).map(|(_, version)| version);
+    let versions: Map<String, Value> =
+        subject.versions.iter().map(|(name, version)| (name.clone(), json!(version))).collect();
+    json!({
+        "gpu": subject.gpu,
+        "device": subject.device,
+        "gpus": subject.gpus,
+        "ranks": subject.ranks,
+        "world_size": subject.world_size,
+        "rank_shown": subject.rank_shown,
+        "torch": version("torch"),
+        "cuda": version("cuda"),
+        "versions": versions,
+    })
+}
+
+pub(super) fn step(step: &Step) -> Value {
+    json!({
+        "count": step.count,
+        "traced_ms": ms(step.traced_ns),
+        "unprofiled_ms": ms(step.unprofiled.ns),
+        "basis": step.basis.id(),
+        "low_ms": ms(step.unprofiled.low_ns),
+        "high_ms": ms(step.unprofiled.high_ns),
+        "found_by": step.found_by,
+        "first": step.first,
+        "traced_each_ns": step.traced_each_ns,
+        "host_span_ms": ms(step.host_span_ns),
+        "host_ahead_ms": ms(step.host_ahead_ns),
+    })
+}
+
+pub(super) fn line(catalog: &Catalog, line: &Line) -> Value {
+    let kind = match line.kind {
+        LineKind::Working => "working",
+        LineKind::Waiting => "waiting",
+        LineKind::Rest => "rest",
+    };
+    json!({
+        "id": line.id,
+        "kind": kind,
+        "traced_ns": line.traced_ns,
+        "ms": ms(line.unprofiled.ns),
+        "low_ms": ms(line.unprofiled.low_ns),
+        "high_ms": ms(line.unprofiled.high_ns),
+        "share": rounded(line.share),
+        "details": line.details.iter().map(|detail| text(catalog, detail)).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn rank(catalog: &Catalog, rank: &RankVerdict) -> Value {
+    json!({
+        "rank": rank.rank,
+        "step": step(&rank.step),
+        "working_share": rounded(rank.working_share),
+        "ledger": rank.ledger.iter().map(|entry| line(catalog, entry)).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn finding(catalog: &Catalog, finding: &Finding) -> Value {
+    json!({
+        "cause": finding.cause,
+        "rank": finding.rank,
+        "cost_ms": ms(finding.cost.ns),
+        "low_ms": ms(finding.cost.low_ns),
+        "high_ms": ms(finding.cost.high_ns),
+        "share": rounded(finding.share),
+        "gain": finding.gain.as_ref().map(gain),
+        "evidence": finding.evidence.iter().map(|entry| evidence(catalog, entry)).collect::<Vec<_>>(),
+        "remedy": {
+            "summary": text(catalog, &finding.remedy.summary),
+            "steps": finding.remedy.steps.iter().map(|step| text(catalog, step)).collect::<Vec<_>>(),
+            "code": finding.remedy.code,
+        },
+    })
+}
+
+fn gain(gain: &Gain) -> Value {
+    json!({
+        "step_ms_after": ms(gain.step_after.ns),
+        "low_ms": ms(gain.step_after.low_ns),
+        "high_ms": ms(gain.step_after.high_ns),
+        "method": gain.method.id(),
+        "change": change(&gain.change),
+        "next_limit": gain.next_limit,
+    })
+}
+
+fn change(change: &Change) -> Value {
+    json!({ "what": change.what, "from": change.from, "to": change.to })
+}
+
+fn evidence(catalog: &Catalog, evidence: &Evidence) -> Value {
+    json!({
+        "text": text(catalog, &evidence.text),
+        "value": evidence.value.map(rounded),
+        "unit": evidence.unit,
+        "where": evidence.place,
+    })
+}
+
+pub(super) fn details(catalog: &Catalog, details: &Details) -> Value {
+    let totals = |totals: &[Total]| totals.iter().map(total).collect::<Vec<_>>();
+    json!({
+        "kernels": totals(&details.kernels),
+        "operators": totals(&details.operators),
+        "modules": totals(&details.modules),
+        "gaps": totals(&details.gaps),
+        "statistics": details.statistics.iter().map(|figure| text(catalog, figure)).collect::<Vec<_>>(),
+    })
+}
+
+fn total(total: &Total) -> Value {
+    json!({
+        "name": total.name,
+        "kind": total.kind,
+        "count": total.count,
+        "total_ns": total.total_ns,
+        "longest_ns": total.longest_ns,
+    })
+}

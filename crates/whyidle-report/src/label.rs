@@ -1,0 +1,131 @@
+//! Names of things that have a stable id: ledger lines, causes, changes, methods.
+
+use crate::{Catalog, catalog::key_of, quantity};
+use fluent_bundle::FluentValue;
+use whyidle_diagnosis::{Basis, Change, Confidence, Estimate, Finding, Gain, Method, Step};
+
+/// Traced steps closer to the step time than this are not mentioned beside it.
+const SAME_AS_TRACED: f64 = 0.02;
+
+impl Catalog {
+    /// Name of a ledger line.
+    pub(crate) fn line(&self, id: &str) -> String {
+        self.first_of(&[format!("line-{}", key_of(id)), format!("cause-{}-name", key_of(id))], id)
+    }
+
+    /// Short name of a cause, as it stands in a table or after "the next limit".
+    pub(crate) fn cause(&self, id: &str) -> String {
+        self.first_of(&[format!("cause-{}-name", key_of(id)), format!("line-{}", key_of(id))], id)
+    }
+
+    fn first_of(&self, keys: &[String], id: &str) -> String {
+        keys.iter().find(|key| self.has(key)).map_or_else(|| id.to_owned(), |key| self.word(key))
+    }
+
+    /// `num_workers 2 → 12`.
+    pub(crate) fn change(&self, change: &Change, cause: &str) -> String {
+        let setting = match (&change.from, &change.to) {
+            (Some(from), Some(to)) => format!("{from} → {to}"),
+            (None, Some(to)) => format!("→ {to}"),
+            (Some(from), None) => from.clone(),
+            (None, None) => String::new(),
+        };
+        let key = format!("change-{}", key_of(change.what));
+        if !self.has(&key) {
+            return format!("{} {setting}", change.what).trim_end().to_owned();
+        }
+        let cause = self.cause(cause);
+        let args = [("setting", FluentValue::from(setting)), ("cause", FluentValue::from(cause))];
+        self.format(&key, &args).trim().to_owned()
+    }
+
+    /// What a finding proposes: the change, or the cause where no gain is known.
+    pub(crate) fn proposal(&self, finding: &Finding, ranks: usize) -> String {
+        let change = match &finding.gain {
+            Some(gain) => self.change(&gain.change, finding.cause),
+            None => self.cause(finding.cause),
+        };
+        match finding.rank {
+            Some(rank) if ranks > 1 => self.format(
+                "report-on-rank",
+                &[("what", FluentValue::from(change)), ("rank", FluentValue::from(rank.to_string()))],
+            ),
+            _ => change,
+        }
+    }
+
+    /// `replay`, `model`, `upper limit`.
+    pub(crate) fn method(&self, method: Method) -> String {
+        self.word(&format!("method-{}", method.id()))
+    }
+
+    /// The predicted step; a bound is marked as such.
+    pub(crate) fn step_after(&self, gain: &Gain) -> String {
+        let time = self.time(gain.step_after.ns);
+        if gain.method == Method::Bound { format!("≥ {time}") } else { time }
+    }
+
+    /// The share of the step that a gain saves; a bound is marked as such.
+    pub(crate) fn saved(&self, gain: &Gain, step_ns: i64) -> String {
+        let saved = (step_ns - gain.step_after.ns).max(0) as f64 / step_ns.max(1) as f64;
+        let share = self.quantity(&quantity::share_in_column(saved));
+        if gain.method == Method::Bound { format!("≤ {share}") } else { share }
+    }
+
+    /// `replay, 55–61 ms`.
+    pub(crate) fn method_and_range(&self, gain: &Gain) -> String {
+        let method = self.method(gain.method);
+        match self.range_if_wide(&gain.step_after) {
+            Some(range) => format!("{method}{}{range}", self.word("list-comma")),
+            None => method,
+        }
+    }
+
+    /// `55–61 ms`.
+    pub(crate) fn range(&self, estimate: &Estimate) -> String {
+        self.quantity(&quantity::time_range(estimate.low_ns, estimate.high_ns))
+    }
+
+    /// The interval, where it says more than the figure.
+    pub(crate) fn range_if_wide(&self, estimate: &Estimate) -> Option<String> {
+        let range = quantity::time_range(estimate.low_ns, estimate.high_ns);
+        range.value.contains('–').then(|| self.quantity(&range))
+    }
+
+    /// `high`, `medium`, `low`.
+    pub(crate) fn confidence(&self, confidence: Confidence) -> String {
+        self.word(&format!("confidence-{}", confidence.id()))
+    }
+
+    /// Where the step time comes from, and what the trace shows where that differs.
+    pub(crate) fn basis(&self, step: &Step) -> String {
+        let range = self.range(&step.unprofiled);
+        let basis = match self.range_if_wide(&step.unprofiled) {
+            Some(_) if step.basis != Basis::Traced => self.format(
+                &format!("basis-{}-range", step.basis.id()),
+                &[("range", FluentValue::from(range.as_str()))],
+            ),
+            _ => self.word(&format!("basis-{}", step.basis.id())),
+        };
+        let (shortest, longest) = traced_ends(step);
+        let near = |traced: i64| {
+            (traced - step.unprofiled.ns).abs() as f64 <= SAME_AS_TRACED * step.unprofiled.ns as f64
+        };
+        if step.basis == Basis::Traced || (near(shortest) && near(longest)) {
+            return basis;
+        }
+        let traced = self.quantity(&quantity::time_range(shortest, longest));
+        self.format(
+            "report-basis-and-traced",
+            &[("basis", FluentValue::from(basis)), ("traced", FluentValue::from(traced))],
+        )
+    }
+}
+
+/// The shortest and the longest traced step.
+pub(crate) fn traced_ends(step: &Step) -> (i64, i64) {
+    let each = &step.traced_each_ns;
+    let shortest = each.iter().copied().min().unwrap_or(step.traced_ns);
+    let longest = each.iter().copied().max().unwrap_or(step.traced_ns);
+    (shortest, longest)
+}

@@ -1,0 +1,186 @@
+//! Figures as people read them: the unit that fits and the digits that mean something.
+//! Only digits and unit keys are decided here; how a language sets them is in the catalogue.
+
+/// A figure and the catalogue key of the unit it is set in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quantity {
+    /// Digits.
+    pub(crate) value: String,
+    /// `unit-ms`, `unit-percent`, …; its message takes `$value`.
+    pub(crate) unit: &'static str,
+}
+
+/// Units of time: key, length in ns, the smallest figure (ns) that is set in it.
+/// Figures that would round up to 1000 of a unit already take the next.
+const TIME_UNITS: [(&str, f64, f64); 4] =
+    [("unit-s", 1e9, 9.995e8), ("unit-ms", 1e6, 9.995e5), ("unit-us", 1e3, 999.5), ("unit-ns", 1.0, 0.0)];
+
+/// Units of bytes, likewise.
+const BYTE_UNITS: [(&str, f64, f64); 4] = [
+    ("unit-gib", 1_073_741_824.0, 1_073_200_000.0),
+    ("unit-mib", 1_048_576.0, 1_048_000.0),
+    ("unit-kib", 1024.0, 1023.5),
+    ("unit-byte", 1.0, 0.0),
+];
+
+fn unit_for(units: &[(&'static str, f64, f64)], figure: f64) -> (&'static str, f64) {
+    let fitting = units.iter().find(|(_, _, from)| figure.abs() >= *from);
+    let &(key, size, _) = fitting.unwrap_or(&units[units.len() - 1]);
+    (key, size)
+}
+
+/// Decimals for a figure of this size: two or three digits that mean something.
+fn decimals(figure: f64, unit: &str) -> usize {
+    let figure = figure.abs();
+    match unit {
+        "unit-ns" | "unit-byte" => 0,
+        "unit-s" | "unit-gib" if figure < 9.995 => 2,
+        "unit-s" | "unit-gib" if figure < 99.95 => 1,
+        _ => usize::from(figure < 9.95),
+    }
+}
+
+/// `5.1` and `unit-ms`.
+pub(crate) fn time(ns: i64) -> Quantity {
+    if ns == 0 {
+        return Quantity { value: "0".to_owned(), unit: "unit-ms" };
+    }
+    scaled(&TIME_UNITS, ns as f64)
+}
+
+/// `1.50` and `unit-gib`.
+pub(crate) fn bytes(bytes: i64) -> Quantity {
+    scaled(&BYTE_UNITS, bytes as f64)
+}
+
+fn scaled(units: &[(&'static str, f64, f64)], figure: f64) -> Quantity {
+    let (unit, size) = unit_for(units, figure);
+    let in_unit = figure / size;
+    Quantity { value: format!("{in_unit:.*}", decimals(in_unit, unit)), unit }
+}
+
+/// `55–61` and `unit-ms`: both ends in the unit of the upper one; one figure where they read alike.
+pub(crate) fn time_range(low_ns: i64, high_ns: i64) -> Quantity {
+    let (unit, size) = unit_for(&TIME_UNITS, high_ns as f64);
+    let (low, high) = (low_ns as f64 / size, high_ns as f64 / size);
+    let usual = decimals(high, unit);
+    for places in [usual, usual + 1] {
+        let (low, high) = (format!("{low:.places$}"), format!("{high:.places$}"));
+        if low != high {
+            return Quantity { value: format!("{low}–{high}"), unit };
+        }
+    }
+    Quantity { value: format!("{high:.usual$}"), unit }
+}
+
+/// Percent for a sentence: `31`, `4.2`, `0.03`.
+pub(crate) fn share(share: f64) -> Quantity {
+    let percent = share * 100.0;
+    let size = percent.abs();
+    let value = if size >= 9.95 {
+        format!("{percent:.0}")
+    } else if size >= 0.095 {
+        format!("{percent:.1}").trim_end_matches(".0").to_owned()
+    } else if size >= 0.005 {
+        format!("{percent:.2}")
+    } else if size > 0.0 {
+        "<0.01".to_owned()
+    } else {
+        "0".to_owned()
+    };
+    Quantity { value, unit: "unit-percent" }
+}
+
+/// Percent for a column of the ledger: `31`, `<1`.
+pub(crate) fn share_in_column(share: f64) -> Quantity {
+    let percent = share * 100.0;
+    let value =
+        if percent > 0.0 && percent < 0.5 { "<1".to_owned() } else { format!("{:.0}", percent.max(0.0)) };
+    Quantity { value, unit: "unit-percent" }
+}
+
+/// `1234`, and from five digits on `12,345`.
+pub(crate) fn count(count: i64) -> String {
+    let digits = count.unsigned_abs().to_string();
+    let sign = if count < 0 { "-" } else { "" };
+    if digits.len() < 5 {
+        return format!("{sign}{digits}");
+    }
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(quantity: &Quantity) -> String {
+        format!("{} {}", quantity.value, quantity.unit.trim_start_matches("unit-"))
+    }
+
+    #[test]
+    fn times_take_the_unit_that_reads_best() {
+        for (ns, expected) in [
+            (0, "0 ms"),
+            (1, "1 ns"),
+            (999, "999 ns"),
+            (1_000, "1.0 us"),
+            (23_400, "23 us"),
+            (999_499, "999 us"),
+            (999_600, "1.0 ms"),
+            (5_120_000, "5.1 ms"),
+            (9_960_000, "10 ms"),
+            (188_200_000, "188 ms"),
+            (999_600_000, "1.00 s"),
+            (1_234_000_000, "1.23 s"),
+            (75_400_000_000, "75.4 s"),
+            (754_000_000_000, "754 s"),
+            (-5_120_000, "-5.1 ms"),
+        ] {
+            assert_eq!(shown(&time(ns)), expected);
+        }
+    }
+
+    #[test]
+    fn ranges_share_a_unit_and_collapse_when_they_read_alike() {
+        assert_eq!(shown(&time_range(55_000_000, 61_000_000)), "55–61 ms");
+        assert_eq!(shown(&time_range(9_800_000, 10_400_000)), "9.8–10.4 ms");
+        assert_eq!(shown(&time_range(57_000_000, 57_000_000)), "57 ms");
+        assert_eq!(shown(&time_range(900_000, 1_200_000)), "0.9–1.2 ms");
+        assert_eq!(shown(&time_range(0, 1_200_000_000)), "0.00–1.20 s");
+    }
+
+    #[test]
+    fn shares_keep_small_figures_apart() {
+        for (value, expected) in [
+            (0.314, "31"),
+            (1.0, "100"),
+            (0.042, "4.2"),
+            (0.05, "5"),
+            (0.0003, "0.03"),
+            (0.000_01, "<0.01"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(share(value).value, expected);
+        }
+        assert_eq!(share_in_column(0.004).value, "<1");
+        assert_eq!(share_in_column(0.693).value, "69");
+        assert_eq!(share_in_column(0.0).value, "0");
+    }
+
+    #[test]
+    fn bytes_and_counts() {
+        assert_eq!(shown(&bytes(1_610_612_736)), "1.50 gib");
+        assert_eq!(shown(&bytes(160_432_128)), "153 mib");
+        assert_eq!(shown(&bytes(512)), "512 byte");
+        assert_eq!(count(1_234), "1234");
+        assert_eq!(count(1_080_000), "1,080,000");
+        assert_eq!(count(-12_345), "-12,345");
+    }
+}

@@ -1,0 +1,156 @@
+//! What to change: the best findings with what they would bring.
+
+use super::canvas::{Canvas, Role};
+use crate::{Catalog, quantity};
+use fluent_bundle::FluentValue;
+use unicode_width::UnicodeWidthStr;
+use whyidle_diagnosis::{Finding, Verdict};
+
+/// Findings on the first screen.
+const SHOWN: usize = 3;
+/// Findings that neither gain nor cost this share of the step wait for `-v`.
+const WORTH_SHOWING: f64 = 0.01;
+/// Column where a finding's text starts.
+const TEXT: usize = 5;
+
+/// A finding in words.
+struct Entry<'a> {
+    finding: &'a Finding,
+    proposal: String,
+    step: String,
+    saved: String,
+    how: String,
+}
+
+pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
+    let step_ns = verdict.step.unprofiled.ns;
+    let worth = |finding: &&Finding| {
+        verbose
+            || finding.saved_ns(step_ns) as f64 >= WORTH_SHOWING * step_ns as f64
+            || finding.share >= WORTH_SHOWING
+    };
+    let shown = if verbose { usize::MAX } else { SHOWN };
+    let entries: Vec<Entry<'_>> = verdict
+        .findings
+        .iter()
+        .filter(worth)
+        .take(shown)
+        .map(|finding| entry(catalog, verdict, finding))
+        .collect();
+    if !entries.is_empty() {
+        write_entries(canvas, catalog, &entries, verbose);
+    }
+    let hidden = verdict.findings.len() - entries.len();
+    if hidden > 0 {
+        let hidden = [("count", FluentValue::from(hidden as f64))];
+        canvas.to(2).flow(Role::Faint, &catalog.format("report-more-findings", &hidden));
+    }
+}
+
+fn entry<'a>(catalog: &Catalog, verdict: &Verdict, finding: &'a Finding) -> Entry<'a> {
+    let proposal = catalog.proposal(finding, verdict.subject.ranks);
+    match &finding.gain {
+        Some(gain) => Entry {
+            finding,
+            proposal,
+            step: catalog.step_after(gain),
+            saved: catalog.saved(gain, verdict.step.unprofiled.ns),
+            how: catalog.method_and_range(gain),
+        },
+        None => {
+            let cost = [
+                ("time", FluentValue::from(catalog.time(finding.cost.ns))),
+                ("share", FluentValue::from(catalog.quantity(&quantity::share_in_column(finding.share)))),
+            ];
+            let key = if finding.cost.ns > 0 { "report-costs" } else { "report-no-gain" };
+            Entry {
+                finding,
+                proposal,
+                step: String::new(),
+                saved: String::new(),
+                how: catalog.format(key, &cost),
+            }
+        }
+    }
+}
+
+fn write_entries(canvas: &mut Canvas, catalog: &Catalog, entries: &[Entry<'_>], verbose: bool) {
+    let (step_word, saved_word) = (catalog.word("report-step"), catalog.word("report-saved"));
+    let widest = |width: fn(&Entry<'_>) -> usize| entries.iter().map(width).max().unwrap_or(0);
+    let step = widest(|entry| entry.step.width()).max(step_word.width());
+    let saved = widest(|entry| entry.saved.width()).max(saved_word.width());
+    let how = widest(|entry| entry.how.width());
+    let title = catalog.word("report-what-to-change");
+    let proposal = widest(|entry| entry.proposal.width()).max(title.width().saturating_sub(TEXT - 2));
+
+    let step_end = TEXT + proposal + 3 + step;
+    let saved_end = step_end + 2 + saved;
+    let is_table = saved_end + 2 + how <= canvas.width;
+
+    canvas.to(2).put(Role::Strong, &title);
+    if is_table {
+        canvas.right(Role::Faint, &step_word, step_end).right(Role::Faint, &saved_word, saved_end);
+    }
+    canvas.end();
+    for (i, entry) in entries.iter().enumerate() {
+        canvas.to(2).put(Role::Strong, &(i + 1).to_string()).to(TEXT);
+        if is_table {
+            canvas.put(Role::Strong, &entry.proposal).right(Role::Gain, &entry.step, step_end);
+            canvas
+                .right(Role::Gain, &entry.saved, saved_end)
+                .put(Role::Plain, "  ")
+                .put(Role::Faint, &entry.how)
+                .end();
+        } else {
+            canvas.flow(Role::Strong, &entry.proposal);
+            canvas.to(TEXT).flow(Role::Gain, &in_one_line(catalog, entry));
+        }
+        canvas.to(TEXT).flow(Role::Plain, &catalog.message(&entry.finding.remedy.summary));
+        if verbose {
+            write_grounds(canvas, catalog, entry.finding);
+        }
+    }
+}
+
+/// `step 57 ms · saves 70 % · replay, 55–61 ms`, where the table is too wide.
+fn in_one_line(catalog: &Catalog, entry: &Entry<'_>) -> String {
+    if entry.finding.gain.is_none() {
+        return entry.how.clone();
+    }
+    let args = [
+        ("step", FluentValue::from(entry.step.as_str())),
+        ("saved", FluentValue::from(entry.saved.as_str())),
+        ("how", FluentValue::from(entry.how.as_str())),
+    ];
+    catalog.format("report-finding-line", &args)
+}
+
+/// With `-v`: why it is believed, how to do it, what limits the step afterwards.
+fn write_grounds(canvas: &mut Canvas, catalog: &Catalog, finding: &Finding) {
+    canvas.to(TEXT).put(Role::Faint, finding.cause).end();
+    for evidence in &finding.evidence {
+        let mut text = catalog.message(&evidence.text);
+        if let Some(place) = evidence.place.as_ref().filter(|place| !text.contains(place.as_str())) {
+            text = format!("{text} ({place})");
+        }
+        bullet(canvas, Role::Faint, &text);
+    }
+    for step in &finding.remedy.steps {
+        bullet(canvas, Role::Plain, &catalog.message(step));
+    }
+    if let Some(gain) = &finding.gain {
+        let next = [("limit", FluentValue::from(catalog.cause(gain.next_limit)))];
+        bullet(canvas, Role::Plain, &catalog.format("report-next-limit", &next));
+    }
+    if !finding.remedy.code.is_empty() {
+        canvas.blank();
+        for line in finding.remedy.code.lines() {
+            canvas.to(TEXT + 2).put(Role::Code, line).end();
+        }
+    }
+    canvas.blank();
+}
+
+fn bullet(canvas: &mut Canvas, role: Role, text: &str) {
+    canvas.to(TEXT).put(Role::Faint, "- ").flow(role, text);
+}

@@ -1,0 +1,177 @@
+//! Where a step goes: one bar per line. A full bar is the whole step.
+
+use super::{
+    canvas::{Canvas, Role},
+    wrap::wrap,
+};
+use crate::{
+    Catalog,
+    ledger::{Row, complete, folded},
+    quantity,
+};
+use fluent_bundle::FluentValue;
+use unicode_width::UnicodeWidthStr;
+use whyidle_diagnosis::{LineKind, RankVerdict, Verdict};
+
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+/// Lines that the details of one row may take.
+const DETAIL_LINES: usize = 2;
+/// Ranks listed without `-v`.
+const RANKS_LISTED: usize = 8;
+
+/// Columns of the table.
+struct Columns {
+    bar: usize,
+    share_end: usize,
+    time_end: usize,
+    label: usize,
+}
+
+pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
+    let rows = if verbose { complete(catalog, &verdict.ledger) } else { folded(catalog, &verdict.ledger) };
+    let total = catalog.time(verdict.step.unprofiled.ns);
+    let title = catalog.word("report-where-a-step-goes");
+    let columns = columns(canvas.width, catalog, &rows, &total, &title);
+
+    canvas.to(2).put(Role::Strong, &title).right(Role::Strong, &total, columns.time_end);
+    canvas.to(columns.label).flow(Role::Faint, &catalog.basis(&verdict.step));
+    for kind in [None, Some(LineKind::Working), Some(LineKind::Waiting), Some(LineKind::Rest)] {
+        let of_kind: Vec<&Row> = match kind {
+            None if !verbose => rows.iter().collect(),
+            Some(kind) if verbose => rows.iter().filter(|row| row.kind == kind).collect(),
+            _ => continue,
+        };
+        if let Some(kind) = kind
+            && !of_kind.is_empty()
+        {
+            write_group(canvas, catalog, kind, &of_kind, &columns);
+        }
+        for row in of_kind {
+            write_row(canvas, catalog, row, &columns, verbose);
+        }
+    }
+}
+
+fn columns(width: usize, catalog: &Catalog, rows: &[Row], total: &str, title: &str) -> Columns {
+    let share = rows.iter().map(|row| share(catalog, row.share).width()).max().unwrap_or(0).max(5);
+    let time = rows.iter().map(|row| catalog.time(row.ns).width()).max().unwrap_or(0).max(total.width());
+    let bar = (10 + width.saturating_sub(60) / 4).max(title.width().saturating_sub(share + 1));
+    let share_end = 2 + bar + 1 + share;
+    let time_end = share_end + 2 + time;
+    Columns { bar, share_end, time_end, label: time_end + 2 }
+}
+
+fn share(catalog: &Catalog, share: f64) -> String {
+    catalog.quantity(&quantity::share_in_column(share))
+}
+
+/// With `-v`: a line for work, waiting and the rest as wholes.
+fn write_group(canvas: &mut Canvas, catalog: &Catalog, kind: LineKind, rows: &[&Row], columns: &Columns) {
+    let (key, role) = match kind {
+        LineKind::Working => ("report-group-working", Role::Working),
+        LineKind::Waiting => ("report-group-waiting", Role::Waiting),
+        LineKind::Rest => ("report-group-rest", Role::Faint),
+    };
+    let ns = rows.iter().map(|row| row.ns).sum();
+    let whole = rows.iter().map(|row| row.share).sum();
+    canvas.to(2).put(role, &catalog.word(key));
+    canvas.right(Role::Strong, &share(catalog, whole), columns.share_end);
+    canvas.right(Role::Strong, &catalog.time(ns), columns.time_end).end();
+}
+
+fn write_row(canvas: &mut Canvas, catalog: &Catalog, row: &Row, columns: &Columns, verbose: bool) {
+    let role = match row.kind {
+        LineKind::Working => Role::Working,
+        LineKind::Waiting => Role::Waiting,
+        LineKind::Rest => Role::Faint,
+    };
+    canvas.to(2).put(role, &bar(row.share, columns.bar));
+    canvas.right(Role::Plain, &share(catalog, row.share), columns.share_end);
+    canvas.right(Role::Plain, &catalog.time(row.ns), columns.time_end);
+    canvas.to(columns.label).put(Role::Plain, &row.label);
+    let mut details = row.details.clone();
+    if verbose && let Some(range) = &row.range {
+        details.insert(0, range.clone());
+    }
+    write_details(canvas, &details, columns.label, if verbose { usize::MAX } else { DETAIL_LINES });
+}
+
+/// Details behind the label if they fit, else below it; as many as `lines` hold.
+fn write_details(canvas: &mut Canvas, details: &[String], indent: usize, lines: usize) {
+    let joined = details.join(" · ");
+    if details.is_empty() || joined.width() + 2 <= canvas.room() {
+        canvas.put(Role::Plain, "  ").put(Role::Faint, &joined).end();
+        return;
+    }
+    canvas.end();
+    let room = canvas.width - indent;
+    let fitting = (1..=details.len())
+        .rev()
+        .map(|count| wrap(&details[..count].join(" · "), room, room))
+        .find(|wrapped| wrapped.len() <= lines)
+        .unwrap_or_else(|| wrap(&details[0], room, room));
+    for line in fitting {
+        canvas.to(indent).put(Role::Faint, &line).end();
+    }
+}
+
+/// A bar of `share` of `columns`; at least a sliver for what is not nothing.
+fn bar(share: f64, columns: usize) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// A line per rank, where there are several.
+pub(super) fn write_ranks(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
+    if verdict.ranks.len() < 2 {
+        return;
+    }
+    canvas.blank();
+    canvas.to(2).put(Role::Strong, &catalog.word("report-ranks-title")).end();
+    let listed = if verbose { verdict.ranks.len() } else { RANKS_LISTED };
+    for rank in verdict.ranks.iter().take(listed) {
+        canvas.to(2).flow_to(Role::Plain, &rank_line(catalog, rank), 4);
+    }
+    let hidden = verdict.ranks.len().saturating_sub(listed);
+    if hidden > 0 {
+        let hidden = [("count", FluentValue::from(hidden as f64))];
+        canvas.to(2).flow(Role::Faint, &catalog.format("report-more-ranks", &hidden));
+    }
+}
+
+fn rank_line(catalog: &Catalog, rank: &RankVerdict) -> String {
+    let wait = rank
+        .ledger
+        .iter()
+        .filter(|line| line.kind == LineKind::Waiting)
+        .max_by_key(|line| line.unprofiled.ns);
+    let mut text = catalog.format(
+        "report-rank-line",
+        &[
+            ("rank", FluentValue::from(rank.rank.to_string())),
+            ("step", FluentValue::from(catalog.time(rank.step.unprofiled.ns))),
+            ("working", FluentValue::from(catalog.share(rank.working_share))),
+        ],
+    );
+    if let Some(wait) = wait.filter(|line| line.unprofiled.ns > 0) {
+        text.push_str(" · ");
+        text.push_str(&format!("{} {}", catalog.line(wait.id), catalog.time(wait.unprofiled.ns)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn bars_measure_the_share() {
+        assert_eq!(bar(1.0, 4), "████");
+        assert_eq!(bar(0.5, 4), "██");
+        assert_eq!(bar(0.0, 4), "");
+        assert_eq!(bar(0.001, 4), "▏");
+        assert_eq!(bar(0.53, 4), "██▏");
+        assert_eq!(bar(1.2, 4), "████");
+    }
+}

@@ -1,0 +1,81 @@
+//! The first screen: who the GPU waits for, what it costs, what to change – in ten
+//! seconds, in a terminal. `-v` adds what it rests on.
+
+mod canvas;
+mod findings;
+pub(crate) mod head;
+mod ledger;
+pub(crate) mod tail;
+mod verbose;
+mod wrap;
+
+use crate::Catalog;
+use canvas::{Canvas, Role};
+use fluent_bundle::FluentValue;
+use whyidle_diagnosis::{Refusal, Verdict};
+
+/// Narrowest page; a narrower terminal wraps by itself.
+const NARROWEST: usize = 60;
+/// Widest page: longer lines are hard to read.
+const WIDEST: usize = 120;
+
+/// How a text report is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal; 60 to 120 are used.
+    pub width: usize,
+    /// With colours, as ANSI sequences.
+    pub colour: bool,
+    /// With the evidence, the steps of each remedy, and the tables of kernels and operators.
+    pub verbose: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { width: 80, colour: false, verbose: false }
+    }
+}
+
+impl TextOptions {
+    fn canvas(&self) -> Canvas {
+        Canvas::new(self.width.clamp(NARROWEST, WIDEST), self.colour)
+    }
+}
+
+/// A verdict as a screen of text.
+#[must_use]
+pub fn render_text(verdict: &Verdict, catalog: &Catalog, options: &TextOptions) -> String {
+    let mut canvas = options.canvas();
+    head::write(&mut canvas, catalog, verdict);
+    canvas.blank();
+    ledger::write(&mut canvas, catalog, verdict, options.verbose);
+    ledger::write_ranks(&mut canvas, catalog, verdict, options.verbose);
+    canvas.blank();
+    findings::write(&mut canvas, catalog, verdict, options.verbose);
+    canvas.blank();
+    if options.verbose {
+        verbose::write(&mut canvas, catalog, verdict);
+        canvas.blank();
+    }
+    tail::write(&mut canvas, catalog, verdict, options.verbose);
+    canvas.finish()
+}
+
+/// Why there is no verdict, as text.
+#[must_use]
+pub fn refusal_text(refusal: &Refusal, catalog: &Catalog, options: &TextOptions) -> String {
+    let mut canvas = options.canvas();
+    for input in &refusal.inputs {
+        let events = [
+            ("path", FluentValue::from(input.path.as_str())),
+            ("count", FluentValue::from(input.events as f64)),
+        ];
+        canvas.flow_to(Role::Faint, &catalog.format("report-input", &events), 2);
+    }
+    canvas.blank();
+    canvas.to(2).flow(Role::Strong, &catalog.word("report-no-verdict"));
+    canvas.to(2).flow(Role::Plain, &catalog.message(&refusal.reason));
+    canvas.blank();
+    tail::write_refused(&mut canvas, catalog, refusal);
+    canvas.finish()
+}

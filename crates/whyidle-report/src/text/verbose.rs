@@ -1,0 +1,112 @@
+//! The tables of `-v`: steps, kernels, operators, modules, gaps, further figures.
+
+use super::{
+    canvas::{Canvas, Role},
+    wrap::shortened,
+};
+use crate::{Catalog, label::traced_ends, quantity};
+use fluent_bundle::FluentValue;
+use unicode_width::UnicodeWidthStr;
+use whyidle_diagnosis::{Step, Total, Verdict};
+
+/// Rows of a table.
+const ROWS: usize = 12;
+
+pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict) {
+    write_steps(canvas, catalog, &verdict.step);
+    let details = &verdict.details;
+    let steps = verdict.step.count.max(1) as i64;
+    write_table(canvas, catalog, "report-kernels", &details.kernels, steps);
+    write_table(canvas, catalog, "report-operators", &details.operators, steps);
+    write_table(canvas, catalog, "report-modules", &details.modules, steps);
+    write_table(canvas, catalog, "report-gaps", &details.gaps, 1);
+    if !details.statistics.is_empty() {
+        heading(canvas, catalog, "report-statistics");
+        for figure in &details.statistics {
+            canvas.to(2).flow(Role::Plain, &catalog.message(figure));
+        }
+    }
+}
+
+fn heading(canvas: &mut Canvas, catalog: &Catalog, key: &str) {
+    canvas.blank();
+    canvas.to(2).put(Role::Strong, &catalog.word(key)).end();
+}
+
+/// The traced steps: their spread, and how far the host runs ahead.
+fn write_steps(canvas: &mut Canvas, catalog: &Catalog, step: &Step) {
+    heading(canvas, catalog, "report-traced-steps");
+    let mut sorted = step.traced_each_ns.clone();
+    sorted.sort_unstable();
+    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(step.traced_ns);
+    let (shortest, longest) = traced_ends(step);
+    let time = |ns| FluentValue::from(catalog.time(ns));
+    let spread = [
+        ("count", FluentValue::from(step.count as f64)),
+        ("first", FluentValue::from(step.first.to_string())),
+        ("shortest", time(shortest)),
+        ("median", time(median)),
+        ("longest", time(longest)),
+    ];
+    canvas.to(2).flow(Role::Plain, &catalog.format("report-step-spread", &spread));
+    let host = [("span", time(step.host_span_ns)), ("ahead", time(step.host_ahead_ns))];
+    canvas.to(2).flow(Role::Plain, &catalog.format("report-step-host", &host));
+}
+
+/// Totals per step: time, how many, the longest, the name.
+fn write_table(canvas: &mut Canvas, catalog: &Catalog, title: &str, totals: &[Total], steps: i64) {
+    if totals.is_empty() {
+        return;
+    }
+    heading(canvas, catalog, title);
+    let rows: Vec<[String; 4]> = totals
+        .iter()
+        .take(ROWS)
+        .map(|total| {
+            let kind = if total.kind.is_empty() { String::new() } else { catalog.line(total.kind) };
+            [
+                catalog.time(total.total_ns / steps),
+                per_step(total.count, steps),
+                catalog.time(total.longest_ns),
+                kind,
+            ]
+        })
+        .collect();
+    let heads = ["report-column-time", "report-column-count", "report-column-longest", "report-column-kind"];
+    let heads = heads.map(|key| catalog.word(key));
+    let widths: [usize; 4] = std::array::from_fn(|column| {
+        rows.iter().map(|row| row[column].width()).max().unwrap_or(0).max(heads[column].width())
+    });
+    put_cells(canvas, Role::Faint, &heads, &widths);
+    canvas.put(Role::Faint, &catalog.word("report-column-name")).end();
+    for (row, total) in rows.iter().zip(totals) {
+        put_cells(canvas, Role::Plain, row, &widths);
+        let room = canvas.room();
+        canvas.put(Role::Plain, &shortened(&total.name, room)).end();
+    }
+    if totals.len() > ROWS {
+        let hidden = [("count", FluentValue::from((totals.len() - ROWS) as f64))];
+        canvas.to(2).put(Role::Faint, &catalog.format("report-more-rows", &hidden)).end();
+    }
+}
+
+/// Three figures to the right, the kind to the left, and two spaces after it.
+fn put_cells(canvas: &mut Canvas, role: Role, cells: &[String; 4], widths: &[usize; 4]) {
+    let mut end = 2;
+    for (cell, width) in cells.iter().zip(widths).take(3) {
+        end += width;
+        canvas.right(role, cell, end);
+        end += 2;
+    }
+    canvas.to(end).put(role, &cells[3]).to(end + widths[3] + 2);
+}
+
+/// `12`, or `0.5` where it is not one in every step.
+fn per_step(count: u64, steps: i64) -> String {
+    let steps = steps.unsigned_abs();
+    if count.is_multiple_of(steps) {
+        quantity::count(i64::try_from(count / steps).unwrap_or(i64::MAX))
+    } else {
+        format!("{:.1}", count as f64 / steps as f64)
+    }
+}
