@@ -93,16 +93,19 @@ pub fn classify(name: &str) -> Work {
     }
     if has(&[
         "adam",
-        "lion",
-        "sgdfunctor",
+        "fusedlion",
+        "lion_",
+        "sgdmath",
+        "fusedsgd",
         "fusedoptimizer",
-        "lamb",
+        "lambstage",
+        "fusedlamb",
         "adagrad",
-        "optimizer",
+        "optimizerstatic",
+        "koptimizer",
         "quantizeblockwise",
         "quantize_blockwise",
-        "8bit",
-        "muon",
+        "muon_",
     ]) {
         return Work::Optimizer;
     }
@@ -363,6 +366,11 @@ mod tests {
             ("triton_poi_fused_gelu_view_9", Work::Elementwise),
             ("triton_per_fused__to_copy_add_native_layer_norm_backward_view_7", Work::Normalisation),
             ("triton_red_fused_sum_4", Work::Reduction),
+            // "lambda" is not LAMB.
+            (
+                "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}>",
+                Work::Elementwise,
+            ),
         ] {
             assert_eq!(classify(name), work, "{name}");
         }

@@ -104,6 +104,9 @@ lines! {
     Logging = "io.logging", Waiting;
     /// Collectives that nothing hides: transfer or waiting for another rank.
     Communication = "comm.unsplit", Waiting;
+    /// Launched in time and yet not started: the device waits for an event of another stream, for
+    /// another rank, or for work that the trace does not show.
+    DeviceWait = "gpu.wait", Waiting;
     /// Pauses between queued kernels, and the GPU's own start latency.
     Latency = "rest.latency", Rest;
     /// The profiler's own visible work.
@@ -165,6 +168,10 @@ impl Line {
 /// Kernels start 9–13 µs after their launch on an idle stream, up to 60 µs after a long idle (H200, CUDA 13).
 const LATENCY_LIMIT_NS: i64 = 60_000;
 
+/// Queued kernels follow each other on a stream after 1–3 µs. A collective that shows through such
+/// a pause is not thereby exposed: without it the pause would be the same.
+const PAUSE_LIMIT_NS: i64 = 5_000;
+
 /// Freeing a host buffer after a blocking copy is bounded by the speed at which pages are
 /// returned: at least 4 GB/s, hence at most 0.25 ns per byte.
 const RELEASE_NS_PER_1000_BYTES: i64 = 250;
@@ -201,8 +208,19 @@ pub struct Ledger {
     pub steps: Vec<[i64; Line::COUNT]>,
     /// Parts of all gaps, in order.
     pub gaps: Vec<GapPart>,
-    /// Busy pieces inside the steps, in order, with the index of their step.
-    pub busy: Vec<(u32, Piece)>,
+    /// Busy pieces inside the steps, in order.
+    pub busy: Vec<Busy>,
+}
+
+/// Busy time with its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// Index of the step.
+    pub step: u32,
+    /// The line it was charged to.
+    pub line: Line,
+    /// The stretch and its activity.
+    pub piece: Piece,
 }
 
 impl Ledger {
@@ -258,7 +276,8 @@ pub fn ledger(
         let mut now = step.window.start;
         explainer.begin_step();
         let from = painted.partition_point(|piece| piece.end <= step.window.start);
-        for piece in painted[from..].iter().take_while(|piece| piece.start < step.window.end) {
+        let inside = painted.iter().enumerate().skip(from);
+        for (at, piece) in inside.take_while(|(_, piece)| piece.start < step.window.end) {
             let piece = Piece { start: piece.start.max(now), end: piece.end.min(step.window.end), ..*piece };
             if piece.start > now {
                 let before = ledger.gaps.len();
@@ -267,9 +286,12 @@ pub fn ledger(
                     row[part.line as usize] += part.length();
                 }
             }
-            let line = busy_line(tree, works, piece.activity);
+            let mut line = busy_line(tree, works, piece.activity);
+            if line == Line::Communication && is_pause(trace, tree, works, painted, at, piece) {
+                line = Line::Latency;
+            }
             row[line as usize] += piece.end - piece.start;
-            ledger.busy.push((index, piece));
+            ledger.busy.push(Busy { step: index, line, piece });
             now = piece.end;
         }
         row[Line::Unexplained as usize] += step.window.end - now;
@@ -291,6 +313,32 @@ fn busy_line(tree: &HostTree, works: &[Work], activity: GpuId) -> Line {
         }
         _ => Line::DataTransfer,
     }
+}
+
+/// Whether a piece of a collective only shows through the pause between two compute kernels of
+/// which the second was already queued.
+fn is_pause(
+    trace: &Trace,
+    tree: &HostTree,
+    works: &[Work],
+    painted: &[Piece],
+    at: usize,
+    piece: Piece,
+) -> bool {
+    let computes = |neighbour: Option<&Piece>| {
+        neighbour
+            .filter(|other| !matches!(works[other.activity.index()], Work::Collective | Work::HostCopy))
+            .copied()
+    };
+    let before = at.checked_sub(1).and_then(|at| computes(painted.get(at)));
+    let after = computes(painted.get(at + 1));
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    let queued =
+        tree.launch_of(after.activity).is_none_or(|call| trace.host.start[call.index()] < before.end);
+    queued
+        && before.end == piece.start
+        && after.start == piece.end
+        && piece.end - piece.start <= PAUSE_LIMIT_NS
 }
 
 impl<'a> Explainer<'a> {
@@ -357,9 +405,11 @@ impl<'a> Explainer<'a> {
             let busy_until =
                 if context == Line::HostLaunch { gap.start } else { returned.clamp(gap.start, gap.end) };
             part(context, gap.start, busy_until, call.0, Opened::default());
-            let limit = gap.end.min(busy_until + LATENCY_LIMIT_NS);
-            part(Line::Latency, busy_until, limit, call.0, Opened::default());
-            part(Line::Unexplained, limit, gap.end, call.0, Opened::default());
+            if gap.end - busy_until <= LATENCY_LIMIT_NS {
+                part(Line::Latency, busy_until, gap.end, call.0, Opened::default());
+            } else {
+                part(Line::DeviceWait, busy_until, gap.end, call.0, Opened::default());
+            }
             return;
         }
         let launched = launched.min(gap.end);
