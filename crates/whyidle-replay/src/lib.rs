@@ -1,1 +1,7 @@
-//! (empty)
+//! Dependency graph of the traced steps, its replay, the profiler's cost, and what-if.
+
+pub mod models;
+pub mod profiler_cost;
+pub mod program;
+pub mod simulate;
+pub mod unprofiled;

@@ -1,0 +1,489 @@
+//! The dependency graph of the traced steps, laid out so that one pass in launch order replays it.
+//!
+//! Nodes are host segments of the chain and GPU activities. Edges: host order; launch → activity;
+//! stream order; an activity → one on another stream that waits for it; an activity → the host call
+//! that blocks on it. An activity starts when the last of its edges is met, never by a recorded gap.
+
+use rustc_hash::FxHashMap;
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::hostclass::HostClass;
+use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::tree::{Context, NONE, Opened};
+use whyidle_model::{GpuId, HostId, HostKind, Trace};
+
+/// Kernels queued on a stream follow each other within this, ns.
+const QUEUED_WITHIN_NS: i64 = 5_000;
+/// A kernel on an idle stream starts within this of its launch, ns.
+const LAUNCHED_WITHIN_NS: i64 = 60_000;
+/// An activity that waits for another stream starts within this of that one's end, ns.
+const AWAITED_WITHIN_NS: i64 = 12_000;
+/// A stream's queue holds about 1 024 launches; further ones block the host.
+pub(crate) const QUEUE_LIMIT: usize = 1_022;
+/// A launch that meets a queue this deep may have been blocked.
+const DEEP_QUEUE: usize = 1_000;
+
+/// What a host node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostStep {
+    /// Computes.
+    Work,
+    /// Launches the GPU nodes from `first` to before `end`; waits for the last of them if it blocks.
+    Launch {
+        /// First GPU node.
+        first: u32,
+        /// Behind the last GPU node.
+        end: u32,
+        /// The call returns only after its activity.
+        blocks: bool,
+    },
+    /// Waits for a GPU node; [`NONE`] where the record shows no wait.
+    Wait {
+        /// The GPU node.
+        target: u32,
+    },
+}
+
+/// A host node.
+#[derive(Clone, Copy, Debug)]
+pub struct HostNode {
+    /// What it does.
+    pub step: HostStep,
+    /// What its time is for.
+    pub context: Context,
+    /// Own time, without waiting, ns.
+    pub length: i64,
+    /// Events that begin in it: what the profiler's cost is charged for.
+    pub opened: Opened,
+    /// Innermost event; [`NONE`] for none.
+    pub leaf: u32,
+}
+
+/// A GPU node.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuNode {
+    /// The activity.
+    pub activity: GpuId,
+    /// Its stream, as index.
+    pub stream: u32,
+    /// Length, ns.
+    pub length: i64,
+    /// Least distance from the end of the one before it on its stream, ns; negative where they overlap.
+    pub gap: i64,
+    /// Least distance from the start of its launch, ns.
+    pub latency: i64,
+    /// A node of another stream that it waits for; [`NONE`] for none.
+    pub after: u32,
+    /// Least distance from that node's end, ns.
+    pub lag: i64,
+    /// Time that no edge explains, ns.
+    pub slack: i64,
+}
+
+/// Activities launched before the trace: they keep their place.
+#[derive(Clone, Copy, Debug)]
+pub struct Backlog {
+    /// Stream, as index.
+    pub stream: u32,
+    /// Start, ns.
+    pub start: i64,
+    /// End, ns.
+    pub end: i64,
+}
+
+/// The dependency graph of a trace's steps.
+pub struct Program {
+    /// Host nodes in chain order.
+    pub host: Vec<HostNode>,
+    /// GPU nodes in launch order.
+    pub gpu: Vec<GpuNode>,
+    /// Number of streams.
+    pub streams: usize,
+    /// Activities that were under way or queued at the start, by start.
+    pub backlog: Vec<Backlog>,
+    /// Where the chain begins, ns.
+    pub start: i64,
+    /// Per host step: its host nodes.
+    pub steps: Vec<std::ops::Range<usize>>,
+    /// Numbers of those steps.
+    pub numbers: Vec<i64>,
+    /// Median distance between queued kernels, ns.
+    pub typical_gap: i64,
+    /// Median distance from launch to start on an idle stream, ns.
+    pub typical_latency: i64,
+}
+
+impl Program {
+    /// The graph of the host steps of `trace`, for one device.
+    #[must_use]
+    pub fn new(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Self> {
+        Builder::new(trace, facts, device).build()
+    }
+}
+
+/// What is known of each stream while the graph is built.
+#[derive(Default, Clone)]
+struct StreamState {
+    last_end: Option<i64>,
+    /// Recorded starts of what was launched on it, in launch order; `queue_from` is the first not yet started.
+    starts: Vec<i64>,
+    queue_from: usize,
+}
+
+struct Builder<'a> {
+    trace: &'a Trace,
+    facts: &'a Facts,
+    device: &'a DeviceFacts,
+    program: Program,
+    streams: Vec<StreamState>,
+    /// Activities per launching call, in start order.
+    launched_by: FxHashMap<u32, Vec<u32>>,
+    /// Ends of the device's activities with their rows, by end.
+    ends: Vec<(i64, u32)>,
+    node_of: FxHashMap<u32, u32>,
+    stream_wait_pending: bool,
+    last_collective: u32,
+    last_compute: u32,
+    typical_launch: i64,
+}
+
+impl<'a> Builder<'a> {
+    fn new(trace: &'a Trace, facts: &'a Facts, device: &'a DeviceFacts) -> Self {
+        let mut launched_by: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for &row in &device.rows {
+            if let Some(call) = facts.tree.launch_of(GpuId(row)) {
+                launched_by.entry(call.0).or_default().push(row);
+            }
+        }
+        let mut ends: Vec<(i64, u32)> =
+            device.rows.iter().map(|&row| (trace.gpu.end(GpuId(row)), row)).collect();
+        ends.sort_unstable();
+        let (typical_gap, typical_latency) = typical_distances(trace, facts, device);
+        Self {
+            trace,
+            facts,
+            device,
+            program: Program {
+                host: Vec::new(),
+                gpu: Vec::new(),
+                streams: trace.streams.len(),
+                backlog: Vec::new(),
+                start: 0,
+                steps: Vec::new(),
+                numbers: Vec::new(),
+                typical_gap,
+                typical_latency,
+            },
+            streams: vec![StreamState::default(); trace.streams.len()],
+            launched_by,
+            ends,
+            node_of: FxHashMap::default(),
+            stream_wait_pending: false,
+            last_collective: NONE,
+            last_compute: NONE,
+            typical_launch: typical_launch(trace, facts),
+        }
+    }
+
+    fn build(mut self) -> Option<Program> {
+        let (first, last) = (self.facts.host_steps.first()?, self.facts.host_steps.last()?);
+        let (start, end) = (first.host.start, last.host.end);
+        self.program.start = start;
+        self.take_backlog(start);
+        let mut off_chain = self.off_chain_launches(start, end).into_iter().peekable();
+        let mut consumed = start;
+        let mut step = 0;
+        self.program.steps.push(0..0);
+        for segment in self.facts.chain.within(whyidle_model::Span::new(start, end)) {
+            while step + 1 < self.facts.host_steps.len()
+                && segment.start >= self.facts.host_steps[step + 1].host.start
+            {
+                let at = self.program.host.len();
+                self.program.steps[step].end = at;
+                self.program.steps.push(at..at);
+                step += 1;
+            }
+            while let Some((_, call)) = off_chain.next_if(|&(at, _)| at <= segment.start) {
+                self.launch(HostId(call), false);
+            }
+            if segment.end <= consumed {
+                continue;
+            }
+            let from = segment.start.max(consumed);
+            if segment.leaf != NONE && self.trace.host.start[segment.leaf as usize] == segment.start {
+                let id = HostId(segment.leaf);
+                if self.call(id, segment.opened) {
+                    consumed = self.trace.host.end(id).min(end);
+                    continue;
+                }
+            }
+            let opened = if from == segment.start { segment.opened } else { Opened::default() };
+            self.work(segment.leaf, segment.end - from, opened);
+        }
+        let at = self.program.host.len();
+        self.program.steps[step].end = at;
+        self.program.numbers = self.facts.host_steps.iter().take(step + 1).map(|step| step.number).collect();
+        (!self.program.gpu.is_empty()).then_some(self.program)
+    }
+
+    /// What ran or was queued when the chain begins.
+    fn take_backlog(&mut self, start: i64) {
+        let mut linked = vec![false; self.trace.streams.len()];
+        for &row in &self.device.rows {
+            let id = GpuId(row);
+            let stream = self.trace.gpu.stream[id.index()].index();
+            let before = match self.facts.tree.launch_of(id) {
+                Some(call) => {
+                    linked[stream] = true;
+                    self.trace.host.start[call.index()] < start
+                }
+                None => !linked[stream],
+            };
+            if before {
+                let (begin, end) = (self.trace.gpu.start[id.index()], self.trace.gpu.end(id));
+                let stream_index = u32::try_from(stream).unwrap_or(u32::MAX);
+                self.program.backlog.push(Backlog { stream: stream_index, start: begin, end });
+                let state = &mut self.streams[stream];
+                state.last_end = state.last_end.max(Some(end));
+                state.starts.push(begin);
+            }
+        }
+    }
+
+    /// Launching calls of threads off the chain, by start.
+    fn off_chain_launches(&self, start: i64, end: i64) -> Vec<(i64, u32)> {
+        let mut calls: Vec<(i64, u32)> = self
+            .launched_by
+            .keys()
+            .map(|&call| (self.trace.host.start[call as usize], call))
+            .filter(|&(at, call)| {
+                let thread = self.trace.host.thread[call as usize].index();
+                start <= at && at < end && !self.facts.chain.threads.contains(&thread)
+            })
+            .collect();
+        calls.sort_unstable();
+        calls
+    }
+
+    fn work(&mut self, leaf: u32, length: i64, opened: Opened) {
+        let context = if leaf == NONE { Context::Unnamed } else { self.facts.tree.context(HostId(leaf)) };
+        if let Some(last) = self.program.host.last_mut()
+            && last.step == HostStep::Work
+            && last.context == context
+            && self.program.steps.last().is_some_and(|step| step.start < self.program.host.len())
+        {
+            let last = self.program.host.last_mut().expect("just seen");
+            last.length += length;
+            last.opened.ops = last.opened.ops.saturating_add(opened.ops);
+            last.opened.calls = last.opened.calls.saturating_add(opened.calls);
+            last.opened.frames = last.opened.frames.saturating_add(opened.frames);
+            return;
+        }
+        self.program.host.push(HostNode { step: HostStep::Work, context, length, opened, leaf });
+    }
+
+    /// Adds a call with edges of its own; false if it is just work.
+    fn call(&mut self, id: HostId, opened: Opened) -> bool {
+        if !matches!(self.trace.host.kind[id.index()], HostKind::Runtime | HostKind::Driver) {
+            return false;
+        }
+        match self.facts.tree.class(self.trace, id) {
+            HostClass::StreamWait => {
+                self.stream_wait_pending = true;
+                false
+            }
+            HostClass::Synchronise | HostClass::Allocate => {
+                self.wait(id, opened);
+                true
+            }
+            _ if self.launched_by.contains_key(&id.0) => {
+                self.launch(id, true);
+                if let Some(node) = self.program.host.last_mut() {
+                    node.opened = opened;
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A call that may block: it waits for what was launched before it, if the record shows that
+    /// this had ended when it returned and had not when it began.
+    fn wait(&mut self, id: HostId, opened: Opened) {
+        let (begin, end) = (self.trace.host.start[id.index()], self.trace.host.end(id));
+        let context = self.facts.tree.context(id);
+        let at = self.ends.partition_point(|&(ended, _)| ended <= end + 2_000);
+        let mut target = NONE;
+        // The last activity to end before the call returned, among what was already launched.
+        for &(_, row) in self.ends[..at].iter().rev().take(64) {
+            if let Some(&node) = self.node_of.get(&row) {
+                target = node;
+                break;
+            }
+        }
+        let ended = if target == NONE {
+            begin
+        } else {
+            self.trace.gpu.end(self.program.gpu[target as usize].activity)
+        };
+        let waited = ended > begin;
+        let allocates = self.facts.tree.class(self.trace, id) == HostClass::Allocate;
+        if allocates && !waited {
+            target = NONE;
+        }
+        let own = end - ended.clamp(begin, end);
+        self.program.host.push(HostNode {
+            step: HostStep::Wait { target },
+            context,
+            length: own,
+            opened,
+            leaf: id.0,
+        });
+    }
+
+    fn launch(&mut self, call: HostId, on_chain: bool) {
+        let rows = self.launched_by.get(&call.0).cloned().unwrap_or_default();
+        let first = u32::try_from(self.program.gpu.len()).unwrap_or(u32::MAX);
+        let (begin, end) = (self.trace.host.start[call.index()], self.trace.host.end(call));
+        let mut depth = 0;
+        for (at, &row) in rows.iter().enumerate() {
+            depth = depth.max(self.queue_depth(GpuId(row), begin));
+            self.add_activity(GpuId(row), begin, at > 0);
+        }
+        self.stream_wait_pending = false;
+        let copies = self.facts.tree.class(self.trace, call) == HostClass::Copy;
+        let finished = rows.last().map(|&row| self.trace.gpu.end(GpuId(row)));
+        let blocks = copies
+            && finished
+                .is_some_and(|finished| finished <= end + 2_000 && end - begin > self.typical_launch * 2);
+        let mut own = end - begin;
+        if blocks {
+            own = end - finished.unwrap_or(end).clamp(begin, end);
+        } else if depth >= DEEP_QUEUE && own > 3 * self.typical_launch {
+            own = self.typical_launch;
+        }
+        let last = u32::try_from(self.program.gpu.len()).unwrap_or(u32::MAX);
+        self.program.host.push(HostNode {
+            step: HostStep::Launch { first, end: last, blocks },
+            context: self.facts.tree.context(call),
+            length: if on_chain { own } else { 0 },
+            opened: Opened::default(),
+            leaf: call.0,
+        });
+    }
+
+    fn queue_depth(&mut self, id: GpuId, now: i64) -> usize {
+        let state = &mut self.streams[self.trace.gpu.stream[id.index()].index()];
+        while state.starts.get(state.queue_from).is_some_and(|&start| start <= now) {
+            state.queue_from += 1;
+        }
+        state.starts.len() - state.queue_from
+    }
+
+    fn add_activity(&mut self, id: GpuId, launched: i64, in_graph: bool) {
+        let gpu = &self.trace.gpu;
+        let (start, end) = (gpu.start[id.index()], gpu.end(id));
+        let stream = gpu.stream[id.index()].index();
+        let node = u32::try_from(self.program.gpu.len()).unwrap_or(u32::MAX);
+        let gap = self.streams[stream].last_end.map(|before| start - before);
+        let since_launch = start - launched;
+        let (typical_gap, typical_latency) = (self.program.typical_gap, self.program.typical_latency);
+        let mut out = GpuNode {
+            activity: id,
+            stream: u32::try_from(stream).unwrap_or(u32::MAX),
+            length: end - start,
+            gap: gap.unwrap_or(0).min(typical_gap),
+            latency: if in_graph { 0 } else { since_launch.min(typical_latency) },
+            after: NONE,
+            lag: 0,
+            slack: 0,
+        };
+        let collective = self.facts.works[id.index()] == Work::Collective;
+        if self.stream_wait_pending {
+            let other = if collective { self.last_compute } else { self.last_collective };
+            if other != NONE && self.trace.gpu.end(self.program.gpu[other as usize].activity) <= start {
+                out.after = other;
+            }
+        }
+        match gap {
+            Some(gap) if gap <= QUEUED_WITHIN_NS => out.gap = gap,
+            Some(gap) if in_graph && gap <= LAUNCHED_WITHIN_NS => out.gap = gap,
+            _ => {
+                let bound = (launched + out.latency)
+                    .max(self.streams[stream].last_end.map_or(i64::MIN, |e| e + out.gap));
+                if let Some((awaited, lag)) = self.awaited(id, start).filter(|_| start > bound + 3_000) {
+                    out.after = awaited;
+                    out.lag = lag;
+                } else if !in_graph && since_launch <= LAUNCHED_WITHIN_NS {
+                    out.latency = since_launch;
+                } else {
+                    out.slack = (start - bound).max(0);
+                }
+            }
+        }
+        if collective {
+            self.last_collective = node;
+        } else {
+            self.last_compute = node;
+        }
+        let state = &mut self.streams[stream];
+        state.last_end = state.last_end.max(Some(end));
+        state.starts.push(start);
+        self.node_of.insert(id.0, node);
+        self.program.gpu.push(out);
+    }
+
+    /// The activity of another stream, launched earlier, that ended just before `start`.
+    fn awaited(&self, id: GpuId, start: i64) -> Option<(u32, i64)> {
+        let stream = self.trace.gpu.stream[id.index()];
+        let at = self.ends.partition_point(|&(end, _)| end <= start);
+        self.ends[..at]
+            .iter()
+            .rev()
+            .take_while(|&&(end, _)| end >= start - AWAITED_WITHIN_NS)
+            .filter(|&&(_, row)| self.trace.gpu.stream[row as usize] != stream)
+            .find_map(|&(end, row)| self.node_of.get(&row).map(|&node| (node, start - end)))
+    }
+}
+
+/// Median distances: between queued kernels of a stream, and from launch to start on an idle one.
+fn typical_distances(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> (i64, i64) {
+    let mut gaps = Vec::new();
+    let mut latencies = Vec::new();
+    let mut last_end: Vec<Option<i64>> = vec![None; trace.streams.len()];
+    for &row in &device.rows {
+        let id = GpuId(row);
+        let stream = trace.gpu.stream[id.index()].index();
+        let start = trace.gpu.start[id.index()];
+        if let Some(before) = last_end[stream] {
+            let gap = start - before;
+            if (0..=QUEUED_WITHIN_NS).contains(&gap) {
+                gaps.push(gap);
+            } else if let Some(call) = facts.tree.launch_of(id) {
+                let latency = start - trace.host.start[call.index()];
+                if (0..=LAUNCHED_WITHIN_NS).contains(&latency) {
+                    latencies.push(latency);
+                }
+            }
+        }
+        last_end[stream] = last_end[stream].max(Some(trace.gpu.end(id)));
+    }
+    (median(&mut gaps).unwrap_or(1_500), median(&mut latencies).unwrap_or(10_000))
+}
+
+/// Median recorded length of a kernel launch, ns.
+fn typical_launch(trace: &Trace, facts: &Facts) -> i64 {
+    let mut lengths: Vec<i64> = (0..trace.host.len())
+        .map(HostId::from_index)
+        .filter(|&id| facts.tree.class(trace, id) == HostClass::Launch)
+        .map(|id| trace.host.dur[id.index()])
+        .collect();
+    median(&mut lengths).unwrap_or(8_000)
+}
+
+pub(crate) fn median(values: &mut [i64]) -> Option<i64> {
+    if values.is_empty() {
+        return None;
+    }
+    let middle = values.len() / 2;
+    Some(*values.select_nth_unstable(middle).1)
+}

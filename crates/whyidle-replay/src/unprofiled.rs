@@ -1,0 +1,250 @@
+//! The step without a profiler: estimated from the trace, or, where the true step is known, the
+//! replay fitted to it.
+
+use std::ops::Range;
+
+use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::tree::Context;
+
+use crate::program::{HostStep, Program};
+use crate::simulate::{Lengths, Steady, steady};
+
+/// Why no estimate is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Loader workers set the pace, and queues fill while the profiler starts: the window cannot tell the long-run rate.
+    Starved,
+    /// The replay does not reproduce the trace.
+    Replay,
+}
+
+/// The step without a profiler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Best figure, ns.
+    pub ns: i64,
+    /// Lower end, ns.
+    pub low_ns: i64,
+    /// Upper end, ns.
+    pub high_ns: i64,
+    /// The device sets the pace: the figure hardly depends on the model of the profiler's cost.
+    pub device_bound: bool,
+}
+
+/// Relative half-widths of the interval. Device-bound steps keep their length under the profiler. Host-bound ones rest on
+/// the cost model, whose cross-validated error has a median of 10 % (single rank); with several ranks it errs by a third.
+const DEVICE_BOUND: f64 = 0.03;
+const HOST_BOUND: f64 = 0.20;
+const HOST_BOUND_RANKS: f64 = 0.45;
+
+/// Waiting for loader workers above this share of the replayed step makes a window unfit for an estimate.
+const STARVED: f64 = 0.05;
+
+/// Estimates the unprofiled step from `corrected` lengths, over `steps`.
+///
+/// # Errors
+/// Where loader workers set the pace.
+pub fn estimate(
+    program: &Program,
+    corrected: &Lengths,
+    steps: Range<usize>,
+    several_ranks: bool,
+) -> Result<Estimate, Refused> {
+    let found = steady(program, corrected, steps.clone());
+    let waiting = context_time(program, corrected, steps.clone(), Context::LoadFromWorkers);
+    let without = {
+        let mut fed = corrected.clone();
+        scale_context(program, &mut fed, Context::LoadFromWorkers, 0.0);
+        steady(program, &fed, steps)
+    };
+    // What counts is the wait that shows in the period, not the time spent in the loader's call.
+    if waiting > 0 && (found.period - without.period) as f64 > STARVED * found.period as f64 {
+        return Err(Refused::Starved);
+    }
+    let device_bound = is_device_bound(found);
+    let spread = match (device_bound, several_ranks) {
+        (true, _) => DEVICE_BOUND,
+        (false, false) => HOST_BOUND,
+        (false, true) => HOST_BOUND_RANKS,
+    };
+    let period = found.period as f64;
+    Ok(Estimate {
+        ns: found.period,
+        low_ns: (period * (1.0 - spread)) as i64,
+        high_ns: (period * (1.0 + spread)) as i64,
+        device_bound,
+    })
+}
+
+/// The host waits for the device for a good part of the step, so the device sets the pace.
+#[must_use]
+pub fn is_device_bound(steady: Steady) -> bool {
+    steady.host_blocked as f64 > 0.05 * steady.period as f64
+}
+
+/// Time per step that host nodes of a context take, ns.
+#[must_use]
+pub fn context_time(program: &Program, lengths: &Lengths, steps: Range<usize>, context: Context) -> i64 {
+    let count = i64::try_from(steps.len().max(1)).unwrap_or(1);
+    let nodes = program.steps[steps.start].start..program.steps[steps.end - 1].end;
+    nodes.filter(|&at| program.host[at].context == context).map(|at| lengths.host[at]).sum::<i64>() / count
+}
+
+/// Scales the host nodes of a context.
+pub fn scale_context(program: &Program, lengths: &mut Lengths, context: Context, factor: f64) {
+    for (at, node) in program.host.iter().enumerate() {
+        if node.context == context {
+            lengths.host[at] = (lengths.host[at] as f64 * factor) as i64;
+        }
+    }
+}
+
+/// How a replay was brought to the true step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// Factor on the host's own work; 1: none was needed.
+    pub host_factor: f64,
+    /// Factor on collectives, whose length depends on the other ranks; 1: none was needed.
+    pub collective_factor: f64,
+    /// Time per step that the window does not show and that was booked as waiting for the loader, ns.
+    pub outside_loader_ns: i64,
+    /// The same, booked as waiting for other ranks, ns.
+    pub outside_ranks_ns: i64,
+    /// Time per step that nothing accounts for, ns; negative if the replay is longer than the step.
+    pub rest_ns: i64,
+}
+
+/// Brings `corrected` to the true step `target` (ns per step) over `steps`, and says how.
+///
+/// The host's work is scaled by one factor, at most back to its traced length: a profiler only adds.
+/// What is still missing lies outside the window: waiting for loader workers where there are any,
+/// otherwise for other ranks.
+#[must_use]
+pub fn fit(
+    program: &Program,
+    works: &[Work],
+    corrected: &mut Lengths,
+    steps: Range<usize>,
+    target: i64,
+    has_loader_workers: bool,
+) -> Fit {
+    const CLOSE: f64 = 0.01;
+    let close = |period: i64| (period - target).abs() as f64 <= CLOSE * target as f64;
+    let mut fit = Fit {
+        host_factor: 1.0,
+        collective_factor: 1.0,
+        outside_loader_ns: 0,
+        outside_ranks_ns: 0,
+        rest_ns: 0,
+    };
+    let base = corrected.clone();
+    let mut period = steady(program, corrected, steps.clone()).period;
+    let collectives = program.gpu.iter().any(|node| works[node.activity.index()] == Work::Collective);
+    if period > target && !close(period) && collectives {
+        let (factor, lengths) = bisect(
+            0.02,
+            1.0,
+            |factor| {
+                let mut lengths = base.clone();
+                for (at, node) in program.gpu.iter().enumerate() {
+                    if works[node.activity.index()] == Work::Collective {
+                        lengths.gpu[at] = (base.gpu[at] as f64 * factor) as i64;
+                    }
+                }
+                let period = steady(program, &lengths, steps.clone()).period;
+                (period, lengths)
+            },
+            target,
+        );
+        fit.collective_factor = factor;
+        *corrected = lengths;
+        period = steady(program, corrected, steps.clone()).period;
+    }
+    if !close(period) {
+        let base = corrected.clone();
+        let recorded = Lengths::recorded(program);
+        let (factor, lengths) = bisect(
+            0.2,
+            3.0,
+            |factor| {
+                let mut lengths = base.clone();
+                scale_host(program, &base, &recorded, &mut lengths, factor);
+                let period = steady(program, &lengths, steps.clone()).period;
+                (period, lengths)
+            },
+            target,
+        );
+        let fitted = steady(program, &lengths, steps.clone()).period;
+        if close(fitted) || (fitted - target).abs() < (period - target).abs() && period > target {
+            fit.host_factor = factor;
+            *corrected = lengths;
+            period = fitted;
+        }
+    }
+    let missing = target - period;
+    if missing as f64 > CLOSE * target as f64 {
+        if has_loader_workers && add_loader_wait(program, corrected, steps.clone(), missing) {
+            fit.outside_loader_ns = missing;
+        } else if collectives {
+            fit.outside_ranks_ns = missing;
+        } else {
+            fit.rest_ns = missing;
+        }
+    } else {
+        fit.rest_ns = missing;
+    }
+    fit
+}
+
+/// Scales the host's own work, never above what was recorded.
+fn scale_host(program: &Program, base: &Lengths, recorded: &Lengths, out: &mut Lengths, factor: f64) {
+    for (at, node) in program.host.iter().enumerate() {
+        if node.context != Context::LoadFromWorkers {
+            let scaled = (base.host[at] as f64 * factor) as i64;
+            out.host[at] =
+                if factor > 1.0 { scaled.min(recorded.host[at].max(base.host[at])) } else { scaled };
+        }
+    }
+}
+
+/// Adds waiting to the first loader call of each step; false if there is none.
+fn add_loader_wait(program: &Program, lengths: &mut Lengths, steps: Range<usize>, per_step: i64) -> bool {
+    let mut added = false;
+    for step in steps {
+        let loader = program.steps[step].clone().find(|&at| {
+            program.host[at].context == Context::LoadFromWorkers && program.host[at].step == HostStep::Work
+        });
+        if let Some(at) = loader {
+            lengths.host[at] += per_step;
+            added = true;
+        }
+    }
+    added
+}
+
+/// The factor between `low` and `high` at which `at(factor)`'s period meets `target`; the period grows with the factor.
+fn bisect(
+    mut low: f64,
+    mut high: f64,
+    mut at: impl FnMut(f64) -> (i64, Lengths),
+    target: i64,
+) -> (f64, Lengths) {
+    const ROUNDS: usize = 9;
+    let mut best: Option<(i64, f64, Lengths)> = None;
+    let mut try_at = |factor: f64| {
+        let (period, lengths) = at(factor);
+        let distance = (period - target).abs();
+        if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
+            best = Some((distance, factor, lengths));
+        }
+        period
+    };
+    if try_at(low) < target && try_at(high) > target {
+        for _ in 0..ROUNDS {
+            let middle = (low * high).sqrt();
+            if try_at(middle) < target { low = middle } else { high = middle }
+        }
+    }
+    let (_, factor, lengths) = best.expect("at least one factor was tried");
+    (factor, lengths)
+}
