@@ -40,7 +40,7 @@ pub struct GpuActivity {
 }
 
 /// GPU activities, one `Vec` per field of [`GpuActivity`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each column is the field of GpuActivity of the same name")]
 pub struct GpuActivities {
     pub start: Vec<i64>,

@@ -56,7 +56,7 @@ impl HostEvent {
 }
 
 /// Host events, one `Vec` per field of [`HostEvent`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each column is the field of HostEvent of the same name")]
 pub struct HostEvents {
     pub start: Vec<i64>,
@@ -146,7 +146,7 @@ fn sparse(column: &[(HostId, Sym)], id: HostId) -> Option<Sym> {
 }
 
 /// `[memory]` instants: what the caching allocator handed out and took back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryEvents {
     /// When, ns.
     pub time: Vec<i64>,

@@ -28,6 +28,15 @@ impl Default for Interner {
     }
 }
 
+/// Equal: the same strings under the same symbols.
+impl PartialEq for Interner {
+    fn eq(&self, other: &Self) -> bool {
+        self.ends == other.ends && self.text == other.text
+    }
+}
+
+impl Eq for Interner {}
+
 impl Interner {
     /// The symbol of `name`, which is stored if it is new.
     ///

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// One process's profiler trace, as columns. Rows are in the order of the file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// What the header says.
     pub meta: Meta,

@@ -7,9 +7,9 @@ use whyidle_model::{
 };
 
 use super::category::{Category, category, keeps_inputs};
-use super::event::{Args, Event};
+use super::event::{Arg, Args, Event, Member};
 use super::number::{self, NotANumber};
-use super::text::{intern_compact, intern_text, text};
+use super::text::{Symbols, text};
 
 /// Longer than any profile: an event that claims more is faulty.
 const MAX_LENGTH: i64 = 7 * 24 * 3_600 * 1_000_000_000;
@@ -22,6 +22,7 @@ const MAX_ROWS: usize = u32::MAX as usize - 1;
 #[derive(Default)]
 pub(crate) struct Builder {
     pub(crate) trace: Trace,
+    symbols: Symbols,
     threads: FxHashMap<(i64, i64), ThreadId>,
     last_thread: Option<(i64, i64, ThreadId)>,
     streams: FxHashMap<(i32, i64), StreamId>,
@@ -35,8 +36,8 @@ impl Builder {
     /// Takes an event that begins at byte `at` of the file.
     pub(crate) fn event(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
         self.trace.events += 1;
-        match event.ph {
-            b"\"X\"" => match category(event.cat) {
+        match event[Member::Ph] {
+            b"\"X\"" => match category(event[Member::Cat]) {
                 Category::Host(kind) => self.host(kind, event, args, at),
                 Category::Gpu(kind) => self.gpu(kind, event, args, at),
                 Category::Sync => self.sync(event, args, at),
@@ -44,11 +45,19 @@ impl Builder {
                 Category::Foreign(device) => self.foreign(device, at),
                 Category::Unused => self.note(NoteCode::Unused, at),
             },
-            b"\"i\"" | b"\"I\"" if event.name == b"\"[memory]\"" => self.memory(event, args, at),
-            b"\"M\"" if event.name == b"\"thread_name\"" => self.thread_name(event, args),
+            b"\"i\"" | b"\"I\"" if event[Member::Name] == b"\"[memory]\"" => self.memory(event, args, at),
+            b"\"M\"" if event[Member::Name] == b"\"thread_name\"" => self.thread_name(event, args),
             b"\"M\"" => {}
             _ => self.note(NoteCode::Unused, at),
         }
+    }
+
+    fn text(&mut self, raw: &[u8]) -> Sym {
+        self.symbols.text(&mut self.trace.names, raw)
+    }
+
+    fn compact(&mut self, raw: &[u8]) -> Sym {
+        self.symbols.compact(&mut self.trace.names, raw)
     }
 
     fn note(&mut self, code: NoteCode, at: u64) {
@@ -60,15 +69,15 @@ impl Builder {
         if self.trace.host.len() >= MAX_ROWS {
             return self.note(NoteCode::TableFull, at);
         }
-        let names = &mut self.trace.names;
-        let name = intern_text(names, event.name);
-        let (dims, types) = (intern_compact(names, args.dims), intern_compact(names, args.types));
+        let name = self.text(event[Member::Name]);
+        let (dims, types) = (self.compact(args[Arg::Dims]), self.compact(args[Arg::Types]));
         let link = match kind {
-            HostKind::Runtime | HostKind::Driver => number::link(args.correlation),
-            _ => number::link(args.external),
+            HostKind::Runtime | HostKind::Driver => number::link(args[Arg::Correlation]),
+            _ => number::link(args[Arg::External]),
         };
-        let thread = self.thread(number::identity(event.pid), number::identity(event.tid));
-        let sequence = number::integer(args.autograd).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
+        let thread = self.thread(number::identity(event[Member::Pid]), number::identity(event[Member::Tid]));
+        let sequence =
+            number::integer(args[Arg::Sequence]).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
         let id = self.trace.host.push(HostEvent {
             start,
             dur,
@@ -79,7 +88,7 @@ impl Builder {
             dims,
             types,
             sequence,
-            forward_thread: number::link(args.forward_thread),
+            forward_thread: number::link(args[Arg::ForwardThread]),
         });
         if kind == HostKind::Op {
             self.operator_extras(id, name, args);
@@ -88,17 +97,17 @@ impl Builder {
 
     /// What only some operators have: a call stack, concrete inputs, a collective.
     fn operator_extras(&mut self, id: HostId, name: Sym, args: &Args<'_>) {
-        if args.stack.len() > 2 {
-            let stack = intern_text(&mut self.trace.names, args.stack);
+        if args[Arg::Stack].len() > 2 {
+            let stack = self.text(args[Arg::Stack]);
             if stack != Sym::EMPTY {
                 self.trace.host.stacks.push((id, stack));
             }
         }
-        if !args.inputs.is_empty() && self.name_keeps_inputs(name) {
-            let inputs = intern_compact(&mut self.trace.names, args.inputs);
+        if !args[Arg::Inputs].is_empty() && self.name_keeps_inputs(name) {
+            let inputs = self.compact(args[Arg::Inputs]);
             self.trace.host.inputs.push((id, inputs));
         }
-        if !args.collective.is_empty() {
+        if !args[Arg::Collective].is_empty() {
             self.collective(CollectiveOwner::Host(id), args);
         }
     }
@@ -118,7 +127,7 @@ impl Builder {
         if self.trace.gpu.len() >= MAX_ROWS {
             return self.note(NoteCode::TableFull, at);
         }
-        let name = intern_text(&mut self.trace.names, event.name);
+        let name = self.text(event[Member::Name]);
         let stream = self.stream(event, args);
         let id = self.trace.gpu.push(GpuActivity {
             start,
@@ -126,67 +135,69 @@ impl Builder {
             name,
             kind,
             stream,
-            correlation: number::link(args.correlation),
-            external: number::link(args.external),
-            bytes: number::integer(args.bytes).map_or(0, |n| u64::try_from(n).unwrap_or(0)),
-            blocks: number::product(args.grid),
-            threads: number::product(args.block),
+            correlation: number::link(args[Arg::Correlation]),
+            external: number::link(args[Arg::External]),
+            bytes: number::integer(args[Arg::Bytes]).map_or(0, |n| u64::try_from(n).unwrap_or(0)),
+            blocks: number::product(args[Arg::Grid]),
+            threads: number::product(args[Arg::Block]),
         });
-        if !args.collective.is_empty() {
+        if !args[Arg::Collective].is_empty() {
             self.collective(CollectiveOwner::Gpu(id), args);
         }
     }
 
     fn collective(&mut self, owner: CollectiveOwner, args: &Args<'_>) {
-        let names = &mut self.trace.names;
         let collective = Collective {
             owner,
-            name: intern_text(names, args.collective),
-            in_elements: number::integer(args.in_elements).unwrap_or(0),
-            out_elements: number::integer(args.out_elements).unwrap_or(0),
-            dtype: intern_text(names, args.dtype),
-            group: intern_text(names, args.group),
-            group_description: intern_text(names, args.group_description),
-            group_size: number::integer(args.group_size).map_or(0, |n| u32::try_from(n).unwrap_or(0)),
-            ranks: intern_text(names, args.ranks),
-            sequence: number::integer(args.sequence).ok(),
-            rank: number::integer(args.rank).ok().and_then(|n| i32::try_from(n).ok()),
+            name: self.text(args[Arg::Collective]),
+            in_elements: number::integer(args[Arg::InElements]).unwrap_or(0),
+            out_elements: number::integer(args[Arg::OutElements]).unwrap_or(0),
+            dtype: self.text(args[Arg::Dtype]),
+            group: self.text(args[Arg::Group]),
+            group_description: self.text(args[Arg::GroupDescription]),
+            group_size: number::integer(args[Arg::GroupSize]).map_or(0, |n| u32::try_from(n).unwrap_or(0)),
+            ranks: self.text(args[Arg::GroupRanks]),
+            sequence: number::integer(args[Arg::GroupSequence]).ok(),
+            rank: number::integer(args[Arg::Rank]).ok().and_then(|n| i32::try_from(n).ok()),
         };
         self.trace.collectives.push(collective);
     }
 
     fn sync(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
         let Some((start, dur)) = self.times(event, at) else { return };
-        let kind = if args.sync_kind.is_empty() { event.name } else { args.sync_kind };
-        let stream = number::integer(args.stream).ok().or_else(|| number::identity(event.tid));
+        let kind = if args[Arg::SyncKind].is_empty() { event[Member::Name] } else { args[Arg::SyncKind] };
+        let stream = number::integer(args[Arg::Stream]).ok().or_else(|| number::identity(event[Member::Tid]));
         let record = SyncRecord {
             start,
             dur,
-            kind: intern_text(&mut self.trace.names, kind),
+            kind: self.text(kind),
             device: device(event, args),
             stream: stream.unwrap_or(-1),
-            correlation: number::link(args.correlation),
-            wait_on_stream: number::integer(args.wait_on_stream).ok(),
-            wait_on_record: Some(number::link(args.wait_on_record)).filter(|&id| id != 0),
+            correlation: number::link(args[Arg::Correlation]),
+            wait_on_stream: number::integer(args[Arg::WaitOnStream]).ok(),
+            wait_on_record: Some(number::link(args[Arg::WaitOnRecord])).filter(|&id| id != 0),
         };
         self.trace.syncs.push(record);
     }
 
     fn memory(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
         let Some(time) = self.start(event, at) else { return };
-        let host = number::integer(args.device_type) == Ok(0);
-        let device = number::integer(args.device_id).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
+        let host = number::integer(args[Arg::DeviceType]) == Ok(0);
+        let device =
+            number::integer(args[Arg::DeviceId]).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
         let memory = &mut self.trace.memory;
         memory.time.push(time);
-        memory.bytes.push(number::integer(args.memory_bytes).unwrap_or(0));
-        memory.total_allocated.push(number::integer(args.total_allocated).unwrap_or(-1));
-        memory.total_reserved.push(number::integer(args.total_reserved).unwrap_or(-1));
+        memory.bytes.push(number::integer(args[Arg::AllocatorBytes]).unwrap_or(0));
+        memory.total_allocated.push(number::integer(args[Arg::TotalAllocated]).unwrap_or(-1));
+        memory.total_reserved.push(number::integer(args[Arg::TotalReserved]).unwrap_or(-1));
         memory.device.push(if host { -1 } else { device });
     }
 
     fn window(&mut self, event: &Event<'_>) {
-        let profiler = text(event.name).is_some_and(|name| name.starts_with("PyTorch Profiler"));
-        let (Ok(start), Ok(dur)) = (number::nanoseconds(event.ts), number::nanoseconds(event.dur)) else {
+        let profiler = text(event[Member::Name]).is_some_and(|name| name.starts_with("PyTorch Profiler"));
+        let (Ok(start), Ok(dur)) =
+            (number::nanoseconds(event[Member::Ts]), number::nanoseconds(event[Member::Dur]))
+        else {
             return;
         };
         if !profiler || start.abs() > MAX_TIME || !(0..=MAX_LENGTH).contains(&dur) {
@@ -204,8 +215,10 @@ impl Builder {
     }
 
     fn thread_name(&mut self, event: &Event<'_>, args: &Args<'_>) {
-        if let (Some(pid), Some(tid)) = (number::identity(event.pid), number::identity(event.tid)) {
-            let name = intern_text(&mut self.trace.names, args.label);
+        if let (Some(pid), Some(tid)) =
+            (number::identity(event[Member::Pid]), number::identity(event[Member::Tid]))
+        {
+            let name = self.text(args[Arg::Label]);
             self.thread_names.insert((pid, tid), name);
         }
     }
@@ -213,7 +226,7 @@ impl Builder {
     /// Start and length; `None` (and a note) where the event cannot be placed in time.
     fn times(&mut self, event: &Event<'_>, at: u64) -> Option<(i64, i64)> {
         let start = self.start(event, at)?;
-        let dur = match number::nanoseconds(event.dur) {
+        let dur = match number::nanoseconds(event[Member::Dur]) {
             Ok(dur) if dur > MAX_LENGTH => Err(NoteCode::AbsurdTime),
             Ok(dur) if dur < 0 => {
                 self.note(NoteCode::NegativeDuration, at);
@@ -230,7 +243,7 @@ impl Builder {
     }
 
     fn start(&mut self, event: &Event<'_>, at: u64) -> Option<i64> {
-        let code = match number::nanoseconds(event.ts) {
+        let code = match number::nanoseconds(event[Member::Ts]) {
             Ok(start) if start.abs() <= MAX_TIME => return Some(start),
             Ok(_) | Err(NotANumber::TooLarge) => NoteCode::AbsurdTime,
             Err(NotANumber::Missing) => NoteCode::NoStart,
@@ -257,7 +270,10 @@ impl Builder {
 
     fn stream(&mut self, event: &Event<'_>, args: &Args<'_>) -> StreamId {
         let device = device(event, args);
-        let number = number::integer(args.stream).ok().or_else(|| number::identity(event.tid)).unwrap_or(-1);
+        let number = number::integer(args[Arg::Stream])
+            .ok()
+            .or_else(|| number::identity(event[Member::Tid]))
+            .unwrap_or(-1);
         if let Some((last_device, last_number, id)) = self.last_stream
             && (last_device, last_number) == (device, number)
         {
@@ -286,6 +302,6 @@ impl Builder {
 
 /// The GPU of an event: its argument, or else the process it is filed under.
 fn device(event: &Event<'_>, args: &Args<'_>) -> i32 {
-    let device = number::integer(args.device).ok().or_else(|| number::identity(event.pid));
+    let device = number::integer(args[Arg::Device]).ok().or_else(|| number::identity(event[Member::Pid]));
     device.and_then(|n| i32::try_from(n).ok()).unwrap_or(-1)
 }

@@ -5,6 +5,8 @@
 //! digits, exponents, and any of these in quotes. What is finer than the result's unit
 //! (a nanosecond, an integer) is cut off, towards zero.
 
+use super::strings;
+
 /// Why text is not a number that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotANumber {
@@ -25,47 +27,59 @@ pub(crate) fn integer(raw: &[u8]) -> Result<i64, NotANumber> {
 }
 
 /// `raw` × 10^`shift`, cut off towards zero.
-fn decimal(raw: &[u8], shift: i32) -> Result<i64, NotANumber> {
+fn decimal(raw: &[u8], shift: u32) -> Result<i64, NotANumber> {
     if let Some(value) = plain(raw, shift) {
         return Ok(value);
     }
     any_decimal(unquoted(raw), shift)
 }
 
-/// The usual case: fewer than 16 digits before the point, no exponent, no quotes, no sign.
+/// The usual case: up to 16 digits before the point, no exponent, no quotes, no sign.
 #[inline]
-fn plain(raw: &[u8], shift: i32) -> Option<i64> {
-    let mut value: i64 = 0;
-    let mut at = 0;
-    while let Some(digit) = raw.get(at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
-        value = value * 10 + i64::from(digit);
-        at += 1;
-        if at == 16 {
-            return None;
-        }
-    }
-    if at == 0 {
+fn plain(raw: &[u8], shift: u32) -> Option<i64> {
+    let (whole, mut rest) = digits(raw);
+    if rest.len() == raw.len() || raw.len() - rest.len() > 16 {
         return None;
     }
+    let mut value = whole;
     let mut places = shift;
-    if raw.get(at) == Some(&b'.') {
-        at += 1;
-        while let Some(digit) = raw.get(at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+    if let [b'.', fraction @ ..] = rest {
+        rest = fraction;
+        while let [digit @ b'0'..=b'9', tail @ ..] = rest {
             if places > 0 {
-                value = value * 10 + i64::from(digit);
+                value = value * 10 + u64::from(digit - b'0');
                 places -= 1;
             }
-            at += 1;
+            rest = tail;
         }
     }
-    if at != raw.len() {
+    if !rest.is_empty() {
         return None;
     }
-    while places > 0 {
-        value *= 10;
-        places -= 1;
+    i64::try_from(value * 10_u64.pow(places)).ok()
+}
+
+/// The number that the leading digits of `text` make (wrapping beyond 19 of them), and what
+/// follows them. Eight digits are read in three multiplications.
+#[inline]
+fn digits(mut text: &[u8]) -> (u64, &[u8]) {
+    let mut value = 0_u64;
+    while let Some((eight, tail)) = text.split_first_chunk::<8>() {
+        let eight = u64::from_le_bytes(*eight);
+        if strings::non_digits(eight) != 0 {
+            break;
+        }
+        let pairs = (eight & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul((10 << 8) + 1) >> 8;
+        let fours = (pairs & 0x00ff_00ff_00ff_00ff).wrapping_mul((100 << 16) + 1) >> 16;
+        let number = (fours & 0x0000_ffff_0000_ffff).wrapping_mul((10_000 << 32) + 1) >> 32;
+        value = value.wrapping_mul(100_000_000).wrapping_add(number);
+        text = tail;
     }
-    Some(value)
+    while let [digit @ b'0'..=b'9', tail @ ..] = text {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        text = tail;
+    }
+    (value, text)
 }
 
 fn unquoted(raw: &[u8]) -> &[u8] {
@@ -75,7 +89,7 @@ fn unquoted(raw: &[u8]) -> &[u8] {
     }
 }
 
-fn any_decimal(text: &[u8], shift: i32) -> Result<i64, NotANumber> {
+fn any_decimal(text: &[u8], shift: u32) -> Result<i64, NotANumber> {
     let (negative, mut rest) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -181,6 +195,9 @@ mod tests {
             ("5113547124035.760", 5_113_547_124_035_760),
             ("1712195495876224.8", 1_712_195_495_876_224_800),
             ("1683564902133354", 1_683_564_902_133_354_000),
+            ("12345678.9", 12_345_678_900),
+            ("9223372036854775", 9_223_372_036_854_775_000),
+            ("12345678901234567e-1", 1_234_567_890_123_456_700),
             ("1.2345678", 1_234),
             ("-1.9999", -1_999),
             ("-1", -1_000),
@@ -197,7 +214,12 @@ mod tests {
         for text in ["", "null", "true", "\"\"", "\"abc\"", "1.2.3", "-", ".", "1e", "1e+", "[1]", "12x"] {
             assert_eq!(nanoseconds(text.as_bytes()), Err(NotANumber::Missing), "{text}");
         }
-        for text in ["9223372036854775808", "1e400", "123456789012345678901234567890123456789012345"] {
+        for text in [
+            "9223372036854775808",
+            "9999999999999999",
+            "1e400",
+            "123456789012345678901234567890123456789012345",
+        ] {
             assert_eq!(nanoseconds(text.as_bytes()), Err(NotANumber::TooLarge), "{text}");
         }
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::event::{Args, Event};
+use super::event::{Arg, Args, Event, Member};
 
 /// What was found at the start of a stretch of bytes.
 #[derive(Debug, PartialEq)]
@@ -27,16 +27,16 @@ pub(crate) fn event(bytes: &[u8]) -> Parsed<(Event<'_>, Args<'_>)> {
         Parsed::Value(members, used) => {
             let (mut event, mut args) = (Event::default(), Args::default());
             for (key, raw) in &members.0 {
-                if key == "args" {
+                let Some(member) = Member::by_key(key.as_bytes()) else { continue };
+                event[member] = raw.get().as_bytes();
+                if member == Member::Args {
                     // Arguments that are no object are no arguments.
                     let inner = serde_json::from_str::<Members<'_>>(raw.get());
                     for (key, raw) in inner.iter().flat_map(|members| &members.0) {
-                        if let Some(slot) = args.slot(key.as_bytes()) {
-                            *slot = raw.get().as_bytes();
+                        if let Some(arg) = Arg::by_key(key.as_bytes()) {
+                            args[arg] = raw.get().as_bytes();
                         }
                     }
-                } else if let Some(slot) = event.slot(key.as_bytes()) {
-                    *slot = raw.get().as_bytes();
                 }
             }
             Parsed::Value((event, args), used)
@@ -116,7 +116,7 @@ mod tests {
         let bytes = br#"{"args": {"correlation": 5, "x": [1]}, "ts": 1.50, "ph":"X", "ts": "2" } , {"#;
         let Parsed::Value((event, args), used) = event(bytes) else { panic!() };
         assert_eq!(
-            (event.ts, event.ph, event.dur, args.correlation),
+            (event[Member::Ts], event[Member::Ph], event[Member::Dur], args[Arg::Correlation]),
             (&b"\"2\""[..], &b"\"X\""[..], &b""[..], &b"5"[..])
         );
         assert_eq!(&bytes[used..], b" , {");

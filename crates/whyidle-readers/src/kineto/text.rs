@@ -21,21 +21,77 @@ pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     }))
 }
 
-/// The symbol of a JSON string; [`Sym::EMPTY`] where `raw` is none, or too long.
-pub(crate) fn intern_text(names: &mut Interner, raw: &[u8]) -> Sym {
-    if raw.len() > MAX_TEXT {
-        return Sym::EMPTY;
-    }
-    text(raw).map_or(Sym::EMPTY, |text| names.intern(&text))
+/// Remembered texts of either sort; a power of two.
+const SLOTS: usize = 1 << 12;
+
+/// Symbols of texts seen lately, by their JSON text: most events repeat one of a few
+/// thousand names, which need neither be decoded nor hashed byte by byte again.
+pub(crate) struct Symbols {
+    /// Strings without escapes: their symbol alone, whose name is their text.
+    plain: Vec<Sym>,
+    /// Lists, as they are written.
+    compact: Vec<(Box<[u8]>, Sym)>,
 }
 
-/// The symbol of a value's JSON text without the white space between its tokens.
-pub(crate) fn intern_compact(names: &mut Interner, raw: &[u8]) -> Sym {
-    if raw.is_empty() || raw.len() > MAX_TEXT {
-        return Sym::EMPTY;
+impl Default for Symbols {
+    fn default() -> Self {
+        Self { plain: vec![Sym::EMPTY; SLOTS], compact: vec![(Box::default(), Sym::EMPTY); SLOTS] }
     }
-    let compact = compact(raw);
-    names.intern(&String::from_utf8_lossy(&compact))
+}
+
+impl Symbols {
+    /// The symbol of a JSON string; [`Sym::EMPTY`] where `raw` is none, or too long.
+    #[inline]
+    pub(crate) fn text(&mut self, names: &mut Interner, raw: &[u8]) -> Sym {
+        let [b'"', inner @ .., b'"'] = raw else { return Sym::EMPTY };
+        let slot = &mut self.plain[slot_of(inner)];
+        // A remembered name holds no backslash, so text that equals it has no escapes.
+        if names.get(*slot).as_bytes() == inner {
+            return *slot;
+        }
+        if inner.len() > MAX_TEXT {
+            return Sym::EMPTY;
+        }
+        let sym = text(raw).map_or(Sym::EMPTY, |text| names.intern(&text));
+        if memchr::memchr(b'\\', inner).is_none() {
+            *slot = sym;
+        }
+        sym
+    }
+
+    /// The symbol of a value's JSON text without the white space between its tokens.
+    #[inline]
+    pub(crate) fn compact(&mut self, names: &mut Interner, raw: &[u8]) -> Sym {
+        if raw.is_empty() || raw.len() > MAX_TEXT {
+            return Sym::EMPTY;
+        }
+        let (known, sym) = &mut self.compact[slot_of(raw)];
+        if **known != *raw {
+            *sym = names.intern(&String::from_utf8_lossy(&compact(raw)));
+            *known = raw.into();
+        }
+        *sym
+    }
+}
+
+/// A slot from the length, the first, the last and two middle stretches of a text.
+#[inline]
+fn slot_of(text: &[u8]) -> usize {
+    let eight = |at: usize| {
+        let bytes = text.get(at..).and_then(|t| t.first_chunk::<8>());
+        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    let n = text.len();
+    let mut hash = n as u64;
+    if n < 8 {
+        for &byte in text {
+            hash = hash << 8 | u64::from(byte);
+        }
+    }
+    for part in [eight(0), eight(n / 3), eight(n / 3 * 2), eight(n.saturating_sub(8))] {
+        hash = (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    (hash >> 52) as usize % SLOTS
 }
 
 /// JSON without the white space between its tokens.
