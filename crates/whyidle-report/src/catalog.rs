@@ -62,6 +62,14 @@ impl Catalog {
         }
     }
 
+    /// The catalogue with the messages of `source` added.
+    #[cfg(test)]
+    pub(crate) fn with(mut self, source: &str) -> Self {
+        let resource = FluentResource::try_new(source.to_owned()).expect("a faultless source");
+        self.bundle.add_resource_overriding(resource);
+        self
+    }
+
     /// Its language.
     #[must_use]
     pub fn lang(&self) -> Lang {
@@ -160,6 +168,11 @@ impl Catalog {
         self.quantity(&quantity::time(ns))
     }
 
+    /// A part of `whole_ns`, in the unit of the whole.
+    pub(crate) fn time_like(&self, ns: i64, whole_ns: i64) -> String {
+        self.quantity(&quantity::time_like(ns, whole_ns))
+    }
+
     /// `31 %`.
     pub(crate) fn share(&self, share: f64) -> String {
         self.quantity(&quantity::share(share))
@@ -212,7 +225,7 @@ mod tests {
         assert_eq!(en.arg(&Arg::Share(0.31)), "31 %");
         assert_eq!(zh.arg(&Arg::Share(0.31)), "31%");
         assert_eq!(en.arg(&Arg::Bytes(160_432_128)), "153 MiB");
-        assert_eq!(en.arg(&Arg::Number(3.14159, 2)), "3.14");
+        assert_eq!(en.arg(&Arg::Number(2.345_6, 2)), "2.35");
     }
 
     #[test]

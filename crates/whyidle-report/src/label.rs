@@ -2,7 +2,9 @@
 
 use crate::{Catalog, catalog::key_of, quantity};
 use fluent_bundle::FluentValue;
-use whyidle_diagnosis::{Basis, Change, Confidence, Estimate, Finding, Gain, Method, Step};
+use whyidle_diagnosis::{
+    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Step, Total,
+};
 
 /// Traced steps closer to the step time than this are not mentioned beside it.
 const SAME_AS_TRACED: f64 = 0.02;
@@ -76,9 +78,56 @@ impl Catalog {
     pub(crate) fn method_and_range(&self, gain: &Gain) -> String {
         let method = self.method(gain.method);
         match self.range_if_wide(&gain.step_after) {
-            Some(range) => format!("{method}{}{range}", self.word("list-comma")),
+            Some(range) => format!("{method}{}{range}", self.word("clause-comma")),
             None => method,
         }
+    }
+
+    /// What a finding costs, where its gain is not known.
+    pub(crate) fn cost(&self, finding: &Finding) -> String {
+        let cost = [
+            ("time", FluentValue::from(self.time(finding.cost.ns))),
+            ("share", FluentValue::from(self.quantity(&quantity::share_in_column(finding.share)))),
+        ];
+        self.format(if finding.cost.ns > 0 { "report-costs" } else { "report-no-gain" }, &cost)
+    }
+
+    /// A piece of evidence, with its place where the sentence does not name it.
+    pub(crate) fn evidence(&self, evidence: &Evidence) -> String {
+        let text = self.message(&evidence.text);
+        match &evidence.place {
+            Some(place) if !text.contains(place.as_str()) => {
+                let args = [("text", FluentValue::from(text)), ("place", FluentValue::from(place.as_str()))];
+                self.format("report-at-place", &args)
+            }
+            _ => text,
+        }
+    }
+
+    /// What limits the step after a gain.
+    pub(crate) fn next_limit(&self, gain: &Gain) -> String {
+        self.format("report-next-limit", &[("limit", FluentValue::from(self.cause(gain.next_limit)))])
+    }
+
+    /// `low: the step time is estimated.`
+    pub(crate) fn confidence_and_doubts(&self, ruling: &Ruling) -> String {
+        let confidence = self.confidence(ruling.confidence);
+        if ruling.doubts.is_empty() {
+            return confidence;
+        }
+        let doubts = FluentValue::from(self.sentences(&ruling.doubts));
+        let args = [("confidence", FluentValue::from(confidence)), ("doubts", doubts)];
+        self.format("report-confidence-because", &args)
+    }
+
+    /// Time, number, longest and kind of a total, per step.
+    pub(crate) fn total(&self, total: &Total, steps: i64) -> [String; 4] {
+        [
+            self.time(total.total_ns / steps.max(1)),
+            per_step(total.count, steps),
+            self.time(total.longest_ns),
+            if total.kind.is_empty() { String::new() } else { self.line(total.kind) },
+        ]
     }
 
     /// `55–61 ms`.
@@ -128,4 +177,14 @@ pub(crate) fn traced_ends(step: &Step) -> (i64, i64) {
     let shortest = each.iter().copied().min().unwrap_or(step.traced_ns);
     let longest = each.iter().copied().max().unwrap_or(step.traced_ns);
     (shortest, longest)
+}
+
+/// `12`, or `0.5` where it is not the same in every step.
+fn per_step(count: u64, steps: i64) -> String {
+    let steps = steps.unsigned_abs().max(1);
+    if count.is_multiple_of(steps) {
+        quantity::count(i64::try_from(count / steps).unwrap_or(i64::MAX))
+    } else {
+        format!("{:.1}", count as f64 / steps as f64)
+    }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Row {
 }
 
 /// A row for each line that is worth one: work as one row, what is small as another.
-pub(crate) fn folded(catalog: &Catalog, ledger: &[Line]) -> Vec<Row> {
+pub(crate) fn folded(catalog: &Catalog, ledger: &[Line], step_ns: i64) -> Vec<Row> {
     let working: Vec<&Line> = ledger.iter().filter(|line| line.kind == LineKind::Working).collect();
     let (large, small): (Vec<&Line>, Vec<&Line>) = ledger
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn folded(catalog: &Catalog, ledger: &[Line]) -> Vec<Row> {
     let mut rows: Vec<Row> = large.iter().map(|line| row(catalog, line)).collect();
     if working.iter().any(|line| line.unprofiled.ns > 0) {
         let label = catalog.word("report-gpu-working");
-        rows.push(sum(label, LineKind::Working, &working, named_with_rest(catalog, &working)));
+        rows.push(sum(label, LineKind::Working, &working, named_with_rest(catalog, &working, step_ns)));
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row.ns));
     match small.as_slice() {
@@ -44,7 +44,7 @@ pub(crate) fn folded(catalog: &Catalog, ledger: &[Line]) -> Vec<Row> {
         [only] => rows.push(row(catalog, only)),
         several => {
             let label = catalog.word("report-everything-else");
-            rows.push(sum(label, LineKind::Rest, several, named(catalog, several)));
+            rows.push(sum(label, LineKind::Rest, several, named(catalog, several, step_ns)));
         }
     }
     rows
@@ -82,17 +82,17 @@ fn sum(label: String, kind: LineKind, lines: &[&Line], details: Vec<String>) -> 
 }
 
 /// Lines by size, `matmul 36 ms` each.
-fn named(catalog: &Catalog, lines: &[&Line]) -> Vec<String> {
+fn named(catalog: &Catalog, lines: &[&Line], step_ns: i64) -> Vec<String> {
     let mut lines = lines.to_vec();
     lines.sort_by_key(|line| std::cmp::Reverse(line.unprofiled.ns));
     lines
         .iter()
-        .map(|line| format!("{} {}", catalog.line(line.id), catalog.time(line.unprofiled.ns)))
+        .map(|line| format!("{} {}", catalog.line(line.id), catalog.time_like(line.unprofiled.ns, step_ns)))
         .collect()
 }
 
 /// The largest lines by name and the others as one figure.
-fn named_with_rest(catalog: &Catalog, lines: &[&Line]) -> Vec<String> {
+fn named_with_rest(catalog: &Catalog, lines: &[&Line], step_ns: i64) -> Vec<String> {
     let mut lines: Vec<&Line> = lines.iter().copied().filter(|line| line.unprofiled.ns > 0).collect();
     lines.sort_by_key(|line| (line.id == "working.other", std::cmp::Reverse(line.unprofiled.ns)));
     let keep = lines
@@ -102,10 +102,10 @@ fn named_with_rest(catalog: &Catalog, lines: &[&Line]) -> Vec<String> {
         .count()
         .max(1);
     let (largest, others) = lines.split_at(keep.min(lines.len()));
-    let mut details = named(catalog, largest);
+    let mut details = named(catalog, largest, step_ns);
     let rest: i64 = others.iter().map(|line| line.unprofiled.ns).sum();
     if rest > 0 {
-        details.push(format!("{} {}", catalog.line("working.other"), catalog.time(rest)));
+        details.push(format!("{} {}", catalog.line("working.other"), catalog.time_like(rest, step_ns)));
     }
     details
 }

@@ -7,14 +7,20 @@
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
+mod explain;
 mod json;
 mod label;
 mod lang;
 mod ledger;
+mod markdown;
 mod quantity;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use catalog::Catalog;
+pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
+pub use markdown::{refusal_markdown, render_markdown};
 pub use text::{TextOptions, refusal_text, render_text};

@@ -48,6 +48,18 @@ pub(crate) fn time(ns: i64) -> Quantity {
     scaled(&TIME_UNITS, ns as f64)
 }
 
+/// A part of `whole` in the unit of the whole, so that figures of a column compare: `0.6` and `unit-ms`.
+pub(crate) fn time_like(ns: i64, whole_ns: i64) -> Quantity {
+    let (unit, size) = unit_for(&TIME_UNITS, whole_ns as f64);
+    let in_unit = ns as f64 / size;
+    let places = decimals(in_unit, unit);
+    let smallest = 10_f64.powi(-(places as i32));
+    if ns > 0 && in_unit < smallest / 2.0 {
+        return Quantity { value: format!("<{smallest:.places$}"), unit };
+    }
+    Quantity { value: format!("{in_unit:.places$}"), unit }
+}
+
 /// `1.50` and `unit-gib`.
 pub(crate) fn bytes(bytes: i64) -> Quantity {
     scaled(&BYTE_UNITS, bytes as f64)
@@ -145,6 +157,15 @@ mod tests {
         ] {
             assert_eq!(shown(&time(ns)), expected);
         }
+    }
+
+    #[test]
+    fn parts_take_the_unit_of_the_whole() {
+        assert_eq!(shown(&time_like(600_000, 188_000_000)), "0.6 ms");
+        assert_eq!(shown(&time_like(131_000_000, 188_000_000)), "131 ms");
+        assert_eq!(shown(&time_like(40_000, 188_000_000)), "<0.1 ms");
+        assert_eq!(shown(&time_like(131_000_000, 1_880_000_000)), "0.13 s");
+        assert_eq!(shown(&time_like(0, 188_000_000)), "0.0 ms");
     }
 
     #[test]

@@ -56,6 +56,7 @@ report-more-findings = { $count ->
    *[other] { $count } more findings: -v
 }
 report-on-rank = { $what }, on rank { $rank }
+report-at-place = { $text } ({ $place })
 report-next-limit = Next limit: { $limit }.
 
 ## The tail
@@ -94,16 +95,12 @@ report-more-rows = { $count ->
 
 ## Markdown
 
-report-column-line = line
 report-column-share = share
 report-column-detail = detail
-report-column-change = change
 report-column-how = how
 report-column-why = why
-report-details = Details
 report-input-title = Inputs
 report-quality-title = Evidence
-report-code = Code
 
 ## A cause's page
 

@@ -15,6 +15,7 @@ unit-gib = { $value } GiB
 ## Joining
 
 list-comma = { ", " }
+clause-comma = { ", " }
 list-and = and
 sentence-gap = { " " }
 
@@ -81,12 +82,6 @@ method-bound = upper limit
 confidence-high = high
 confidence-medium = medium
 confidence-low = low
-
-## Severity of a note
-
-severity-info = note
-severity-suspect = doubtful
-severity-loss = missing
 
 ## Changes. $setting is "2 → 12" or empty; $cause is the cause's name.
 

@@ -35,6 +35,7 @@ report-no-gain = 收益未知
 report-finding-line = 单步 { $step } · 节省 { $saved } · { $how }
 report-more-findings = 另有 { $count } 条发现，用 -v 查看
 report-on-rank = { $what }（rank { $rank }）
+report-at-place = { $text }（{ $place }）
 report-next-limit = 之后的瓶颈：{ $limit }。
 
 ## 末尾
@@ -70,16 +71,12 @@ report-more-rows = 另有 { $count } 行，见 JSON 报告
 
 ## Markdown
 
-report-column-line = 项目
 report-column-share = 占比
 report-column-detail = 说明
-report-column-change = 改动
 report-column-how = 依据
 report-column-why = 理由
-report-details = 详情
 report-input-title = 输入
 report-quality-title = 证据
-report-code = 代码
 
 ## 原因的说明页
 

@@ -15,6 +15,7 @@ unit-gib = { $value } GiB
 ## 连接
 
 list-comma = 、
+clause-comma = ，
 list-and = 和
 sentence-gap = { "" }
 
@@ -81,12 +82,6 @@ method-bound = 上限
 confidence-high = 高
 confidence-medium = 中
 confidence-low = 低
-
-## 提示的级别
-
-severity-info = 说明
-severity-suspect = 存疑
-severity-loss = 缺失
 
 ## 改动。$setting 形如 “2 → 12”，也可能为空；$cause 是原因的名称。
 

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Plain,
     /// Headings, and the sentence.
     Strong,
@@ -41,40 +41,40 @@ impl Role {
 }
 
 /// The page being written.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     done: String,
     line: Vec<(Role, String)>,
     column: usize,
     /// Columns of a line.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     colour: bool,
 }
 
 impl Canvas {
-    pub(super) fn new(width: usize, colour: bool) -> Self {
+    pub(crate) fn new(width: usize, colour: bool) -> Self {
         Self { done: String::new(), line: Vec::new(), column: 0, width, colour }
     }
 
     /// Adds to the current line.
-    pub(super) fn put(&mut self, role: Role, text: &str) -> &mut Self {
+    pub(crate) fn put(&mut self, role: Role, text: &str) -> &mut Self {
         self.column += text.width();
         self.line.push((role, text.to_owned()));
         self
     }
 
     /// Spaces up to `column`; none if the line is there already.
-    pub(super) fn to(&mut self, column: usize) -> &mut Self {
+    pub(crate) fn to(&mut self, column: usize) -> &mut Self {
         let missing = column.saturating_sub(self.column);
         self.put(Role::Plain, &" ".repeat(missing))
     }
 
     /// Adds `text` so that it ends before column `end`.
-    pub(super) fn right(&mut self, role: Role, text: &str, end: usize) -> &mut Self {
+    pub(crate) fn right(&mut self, role: Role, text: &str, end: usize) -> &mut Self {
         self.to(end.saturating_sub(text.width())).put(role, text)
     }
 
     /// Ends the line.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         while let Some((_, text)) = self.line.last_mut() {
             text.truncate(text.trim_end().len());
             if !text.is_empty() {
@@ -95,20 +95,20 @@ impl Canvas {
     }
 
     /// An empty line, unless there is one.
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         if !self.done.is_empty() && !self.done.ends_with("\n\n") {
             self.done.push('\n');
         }
     }
 
     /// Prose from the current column on, continued below it, and the end of the line.
-    pub(super) fn flow(&mut self, role: Role, text: &str) {
+    pub(crate) fn flow(&mut self, role: Role, text: &str) {
         let start = self.column;
         self.flow_to(role, text, start);
     }
 
     /// Prose from the current column on, continued at column `indent`.
-    pub(super) fn flow_to(&mut self, role: Role, text: &str, indent: usize) {
+    pub(crate) fn flow_to(&mut self, role: Role, text: &str, indent: usize) {
         let lines = wrap(text, self.width.saturating_sub(self.column), self.width.saturating_sub(indent));
         if lines.is_empty() {
             self.end();
@@ -122,12 +122,12 @@ impl Canvas {
     }
 
     /// Room left on the line.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.width.saturating_sub(self.column)
     }
 
     /// The page.
-    pub(super) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         if self.column > 0 {
             self.end();
         }

@@ -1,7 +1,7 @@
 //! What to change: the best findings with what they would bring.
 
 use super::canvas::{Canvas, Role};
-use crate::{Catalog, quantity};
+use crate::Catalog;
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{Finding, Verdict};
@@ -58,18 +58,7 @@ fn entry<'a>(catalog: &Catalog, verdict: &Verdict, finding: &'a Finding) -> Entr
             how: catalog.method_and_range(gain),
         },
         None => {
-            let cost = [
-                ("time", FluentValue::from(catalog.time(finding.cost.ns))),
-                ("share", FluentValue::from(catalog.quantity(&quantity::share_in_column(finding.share)))),
-            ];
-            let key = if finding.cost.ns > 0 { "report-costs" } else { "report-no-gain" };
-            Entry {
-                finding,
-                proposal,
-                step: String::new(),
-                saved: String::new(),
-                how: catalog.format(key, &cost),
-            }
+            Entry { finding, proposal, step: String::new(), saved: String::new(), how: catalog.cost(finding) }
         }
     }
 }
@@ -129,18 +118,13 @@ fn in_one_line(catalog: &Catalog, entry: &Entry<'_>) -> String {
 fn write_grounds(canvas: &mut Canvas, catalog: &Catalog, finding: &Finding) {
     canvas.to(TEXT).put(Role::Faint, finding.cause).end();
     for evidence in &finding.evidence {
-        let mut text = catalog.message(&evidence.text);
-        if let Some(place) = evidence.place.as_ref().filter(|place| !text.contains(place.as_str())) {
-            text = format!("{text} ({place})");
-        }
-        bullet(canvas, Role::Faint, &text);
+        bullet(canvas, Role::Faint, &catalog.evidence(evidence));
     }
     for step in &finding.remedy.steps {
         bullet(canvas, Role::Plain, &catalog.message(step));
     }
     if let Some(gain) = &finding.gain {
-        let next = [("limit", FluentValue::from(catalog.cause(gain.next_limit)))];
-        bullet(canvas, Role::Plain, &catalog.format("report-next-limit", &next));
+        bullet(canvas, Role::Plain, &catalog.next_limit(gain));
     }
     if !finding.remedy.code.is_empty() {
         canvas.blank();

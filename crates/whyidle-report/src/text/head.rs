@@ -1,18 +1,23 @@
 //! What was looked at, and the sentence.
 
-use super::canvas::{Canvas, Role};
+use super::{
+    canvas::{Canvas, Role},
+    wrap::packed,
+};
 use crate::Catalog;
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::{Subject, Verdict};
 
 pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict) {
-    canvas.flow_to(Role::Faint, &subject_line(catalog, verdict), 2);
+    for (i, line) in packed(&subject(catalog, verdict), canvas.width - 2).iter().enumerate() {
+        canvas.to(if i == 0 { 0 } else { 2 }).put(Role::Faint, line).end();
+    }
     canvas.blank();
     canvas.to(2).flow(Role::Strong, &catalog.sentences(&verdict.ruling.sentence));
 }
 
-/// `NVIDIA H200 · 1 rank · torch 2.11 · 2 whole steps in the trace`.
-pub(crate) fn subject_line(catalog: &Catalog, verdict: &Verdict) -> String {
+/// `NVIDIA H200`, `1 rank`, `torch 2.11`, `2 whole steps in the trace`.
+pub(crate) fn subject(catalog: &Catalog, verdict: &Verdict) -> Vec<String> {
     let subject = &verdict.subject;
     let mut parts = vec![gpu(catalog, subject), ranks(catalog, subject)];
     for wanted in ["torch", "cuda"] {
@@ -25,7 +30,7 @@ pub(crate) fn subject_line(catalog: &Catalog, verdict: &Verdict) -> String {
         &format!("report-steps-{}", step.found_by),
         &[("count", FluentValue::from(step.count as f64))],
     ));
-    parts.join(" · ")
+    parts
 }
 
 fn gpu(catalog: &Catalog, subject: &Subject) -> String {
@@ -44,7 +49,7 @@ fn ranks(catalog: &Catalog, subject: &Subject) -> String {
         && subject.ranks > 1
     {
         let rank = [("rank", FluentValue::from(rank.to_string()))];
-        text.push_str(&catalog.word("list-comma"));
+        text.push_str(&catalog.word("clause-comma"));
         text.push_str(&catalog.format("report-rank-shown", &rank));
     }
     text

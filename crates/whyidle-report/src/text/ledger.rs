@@ -2,7 +2,7 @@
 
 use super::{
     canvas::{Canvas, Role},
-    wrap::wrap,
+    wrap::packed,
 };
 use crate::{
     Catalog,
@@ -25,13 +25,17 @@ struct Columns {
     share_end: usize,
     time_end: usize,
     label: usize,
+    /// The whole that the figures are parts of, ns.
+    step_ns: i64,
 }
 
 pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
-    let rows = if verbose { complete(catalog, &verdict.ledger) } else { folded(catalog, &verdict.ledger) };
-    let total = catalog.time(verdict.step.unprofiled.ns);
+    let step_ns = verdict.step.unprofiled.ns;
+    let rows =
+        if verbose { complete(catalog, &verdict.ledger) } else { folded(catalog, &verdict.ledger, step_ns) };
+    let total = catalog.time(step_ns);
     let title = catalog.word("report-where-a-step-goes");
-    let columns = columns(canvas.width, catalog, &rows, &total, &title);
+    let columns = columns(canvas.width, catalog, &rows, step_ns, &title);
 
     canvas.to(2).put(Role::Strong, &title).right(Role::Strong, &total, columns.time_end);
     canvas.to(columns.label).flow(Role::Faint, &catalog.basis(&verdict.step));
@@ -52,13 +56,14 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
     }
 }
 
-fn columns(width: usize, catalog: &Catalog, rows: &[Row], total: &str, title: &str) -> Columns {
+fn columns(width: usize, catalog: &Catalog, rows: &[Row], step_ns: i64, title: &str) -> Columns {
     let share = rows.iter().map(|row| share(catalog, row.share).width()).max().unwrap_or(0).max(5);
-    let time = rows.iter().map(|row| catalog.time(row.ns).width()).max().unwrap_or(0).max(total.width());
+    let time = rows.iter().map(|row| catalog.time_like(row.ns, step_ns).width()).max().unwrap_or(0);
+    let time = time.max(catalog.time(step_ns).width());
     let bar = (10 + width.saturating_sub(60) / 4).max(title.width().saturating_sub(share + 1));
     let share_end = 2 + bar + 1 + share;
     let time_end = share_end + 2 + time;
-    Columns { bar, share_end, time_end, label: time_end + 2 }
+    Columns { bar, share_end, time_end, label: time_end + 2, step_ns }
 }
 
 fn share(catalog: &Catalog, share: f64) -> String {
@@ -76,7 +81,7 @@ fn write_group(canvas: &mut Canvas, catalog: &Catalog, kind: LineKind, rows: &[&
     let whole = rows.iter().map(|row| row.share).sum();
     canvas.to(2).put(role, &catalog.word(key));
     canvas.right(Role::Strong, &share(catalog, whole), columns.share_end);
-    canvas.right(Role::Strong, &catalog.time(ns), columns.time_end).end();
+    canvas.right(Role::Strong, &catalog.time_like(ns, columns.step_ns), columns.time_end).end();
 }
 
 fn write_row(canvas: &mut Canvas, catalog: &Catalog, row: &Row, columns: &Columns, verbose: bool) {
@@ -87,7 +92,7 @@ fn write_row(canvas: &mut Canvas, catalog: &Catalog, row: &Row, columns: &Column
     };
     canvas.to(2).put(role, &bar(row.share, columns.bar));
     canvas.right(Role::Plain, &share(catalog, row.share), columns.share_end);
-    canvas.right(Role::Plain, &catalog.time(row.ns), columns.time_end);
+    canvas.right(Role::Plain, &catalog.time_like(row.ns, columns.step_ns), columns.time_end);
     canvas.to(columns.label).put(Role::Plain, &row.label);
     let mut details = row.details.clone();
     if verbose && let Some(range) = &row.range {
@@ -107,9 +112,9 @@ fn write_details(canvas: &mut Canvas, details: &[String], indent: usize, lines: 
     let room = canvas.width - indent;
     let fitting = (1..=details.len())
         .rev()
-        .map(|count| wrap(&details[..count].join(" · "), room, room))
-        .find(|wrapped| wrapped.len() <= lines)
-        .unwrap_or_else(|| wrap(&details[0], room, room));
+        .map(|count| packed(&details[..count], room))
+        .find(|packed| packed.len() <= lines)
+        .unwrap_or_else(|| packed(&details[..1], room));
     for line in fitting {
         canvas.to(indent).put(Role::Faint, &line).end();
     }
@@ -156,7 +161,11 @@ fn rank_line(catalog: &Catalog, rank: &RankVerdict) -> String {
     );
     if let Some(wait) = wait.filter(|line| line.unprofiled.ns > 0) {
         text.push_str(" · ");
-        text.push_str(&format!("{} {}", catalog.line(wait.id), catalog.time(wait.unprofiled.ns)));
+        text.push_str(&format!(
+            "{} {}",
+            catalog.line(wait.id),
+            catalog.time_like(wait.unprofiled.ns, rank.step.unprofiled.ns)
+        ));
     }
     text
 }

@@ -10,7 +10,7 @@ mod verbose;
 mod wrap;
 
 use crate::Catalog;
-use canvas::{Canvas, Role};
+pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::{Refusal, Verdict};
 
@@ -37,7 +37,7 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    fn canvas(&self) -> Canvas {
+    pub(crate) fn canvas(&self) -> Canvas {
         Canvas::new(self.width.clamp(NARROWEST, WIDEST), self.colour)
     }
 }

@@ -10,16 +10,8 @@ use whyidle_model::Severity;
 pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
     let keys = Keys::new(catalog, &["report-key-confidence", "report-key-evidence", "report-key-next"]);
     if verdict.ruling.confidence != Confidence::High || verbose {
-        let confidence = catalog.confidence(verdict.ruling.confidence);
-        let doubts = catalog.sentences(&verdict.ruling.doubts);
-        let text = if doubts.is_empty() {
-            confidence
-        } else {
-            let args = [("confidence", FluentValue::from(confidence)), ("doubts", FluentValue::from(doubts))];
-            catalog.format("report-confidence-because", &args)
-        };
         keys.start(canvas, 0);
-        canvas.flow(Role::Plain, &text);
+        canvas.flow(Role::Plain, &catalog.confidence_and_doubts(&verdict.ruling));
     }
     write_quality(canvas, catalog, &keys, &verdict.quality, verbose);
     if verbose && let Some(replay) = &verdict.replay {

@@ -4,7 +4,7 @@ use super::{
     canvas::{Canvas, Role},
     wrap::shortened,
 };
-use crate::{Catalog, label::traced_ends, quantity};
+use crate::{Catalog, label::traced_ends};
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{Step, Total, Verdict};
@@ -36,16 +36,13 @@ fn heading(canvas: &mut Canvas, catalog: &Catalog, key: &str) {
 /// The traced steps: their spread, and how far the host runs ahead.
 fn write_steps(canvas: &mut Canvas, catalog: &Catalog, step: &Step) {
     heading(canvas, catalog, "report-traced-steps");
-    let mut sorted = step.traced_each_ns.clone();
-    sorted.sort_unstable();
-    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(step.traced_ns);
     let (shortest, longest) = traced_ends(step);
     let time = |ns| FluentValue::from(catalog.time(ns));
     let spread = [
         ("count", FluentValue::from(step.count as f64)),
         ("first", FluentValue::from(step.first.to_string())),
         ("shortest", time(shortest)),
-        ("median", time(median)),
+        ("median", time(median(step))),
         ("longest", time(longest)),
     ];
     canvas.to(2).flow(Role::Plain, &catalog.format("report-step-spread", &spread));
@@ -59,19 +56,7 @@ fn write_table(canvas: &mut Canvas, catalog: &Catalog, title: &str, totals: &[To
         return;
     }
     heading(canvas, catalog, title);
-    let rows: Vec<[String; 4]> = totals
-        .iter()
-        .take(ROWS)
-        .map(|total| {
-            let kind = if total.kind.is_empty() { String::new() } else { catalog.line(total.kind) };
-            [
-                catalog.time(total.total_ns / steps),
-                per_step(total.count, steps),
-                catalog.time(total.longest_ns),
-                kind,
-            ]
-        })
-        .collect();
+    let rows: Vec<[String; 4]> = totals.iter().take(ROWS).map(|total| catalog.total(total, steps)).collect();
     let heads = ["report-column-time", "report-column-count", "report-column-longest", "report-column-kind"];
     let heads = heads.map(|key| catalog.word(key));
     let widths: [usize; 4] = std::array::from_fn(|column| {
@@ -82,7 +67,7 @@ fn write_table(canvas: &mut Canvas, catalog: &Catalog, title: &str, totals: &[To
     for (row, total) in rows.iter().zip(totals) {
         put_cells(canvas, Role::Plain, row, &widths);
         let room = canvas.room();
-        canvas.put(Role::Plain, &shortened(&total.name, room)).end();
+        canvas.put(Role::Plain, &shortened(total.name.trim_start_matches("void "), room)).end();
     }
     if totals.len() > ROWS {
         let hidden = [("count", FluentValue::from((totals.len() - ROWS) as f64))];
@@ -101,12 +86,14 @@ fn put_cells(canvas: &mut Canvas, role: Role, cells: &[String; 4], widths: &[usi
     canvas.to(end).put(role, &cells[3]).to(end + widths[3] + 2);
 }
 
-/// `12`, or `0.5` where it is not one in every step.
-fn per_step(count: u64, steps: i64) -> String {
-    let steps = steps.unsigned_abs();
-    if count.is_multiple_of(steps) {
-        quantity::count(i64::try_from(count / steps).unwrap_or(i64::MAX))
-    } else {
-        format!("{:.1}", count as f64 / steps as f64)
+/// The median traced step; the mean of the middle two of an even number.
+fn median(step: &Step) -> i64 {
+    let mut sorted = step.traced_each_ns.clone();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    match sorted.get(middle) {
+        None => step.traced_ns,
+        Some(upper) if sorted.len().is_multiple_of(2) => i64::midpoint(sorted[middle - 1], *upper),
+        Some(odd) => *odd,
     }
 }

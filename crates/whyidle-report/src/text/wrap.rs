@@ -25,6 +25,22 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines
 }
 
+/// Items in lines of at most `width` columns, with dots between those of a line. An item
+/// is broken only where it is wider than a line.
+pub(super) fn packed(items: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for item in items {
+        match lines.last_mut() {
+            Some(line) if line.width() + 3 + item.width() <= width => {
+                line.push_str(" · ");
+                line.push_str(item);
+            }
+            _ => lines.extend(wrap(item, width, width)),
+        }
+    }
+    lines
+}
+
 fn fill(atoms: &[Atom], first: usize, rest: usize, lines: &mut Vec<String>) {
     let mut line = String::new();
     let mut room = first;
@@ -149,6 +165,14 @@ mod tests {
                 assert!(line.width() <= width, "{width}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn items_stay_whole() {
+        let items = ["matmul 36 ms", "softmax 2 ms", "other 1 ms"].map(str::to_owned);
+        assert_eq!(packed(&items, 30), ["matmul 36 ms · softmax 2 ms", "other 1 ms"]);
+        assert_eq!(packed(&items, 40), ["matmul 36 ms · softmax 2 ms · other 1 ms"]);
+        assert_eq!(packed(&items[..1], 9), ["matmul", "36 ms"]);
     }
 
     #[test]

@@ -1,0 +1,7 @@
+//! The crate as a whole: catalogues against each other and against those who use them,
+//! and finished pages of hand-made verdicts.
+
+mod catalogues;
+mod pages;
+mod sample;
+mod schema;
