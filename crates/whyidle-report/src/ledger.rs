@@ -5,6 +5,8 @@ use whyidle_diagnosis::{Line, LineKind};
 
 /// Below this share of the step a line is folded into "everything else".
 const WORTH_A_ROW: f64 = 0.01;
+/// The line that says how much of the step this tool could not explain.
+const UNEXPLAINED: &str = "rest.unexplained";
 /// Kinds of work that are named beside "GPU working".
 const KINDS_NAMED: usize = 4;
 
@@ -25,12 +27,14 @@ pub(crate) struct Row {
     pub(crate) details: Vec<String>,
 }
 
-/// A row for each line that is worth one: work as one row, what is small as another.
+/// A row for each line that is worth one: work as one row, what is small as another. What is
+/// unexplained is never hidden among others.
 pub(crate) fn folded(catalog: &Catalog, ledger: &[Line], step_ns: i64) -> Vec<Row> {
     let working: Vec<&Line> = ledger.iter().filter(|line| line.kind == LineKind::Working).collect();
     let (large, small): (Vec<&Line>, Vec<&Line>) = ledger
         .iter()
         .filter(|line| line.kind != LineKind::Working && line.unprofiled.ns > 0)
+        .filter(|line| line.id != UNEXPLAINED)
         .partition(|line| line.share >= WORTH_A_ROW);
 
     let mut rows: Vec<Row> = large.iter().map(|line| row(catalog, line)).collect();
@@ -47,6 +51,12 @@ pub(crate) fn folded(catalog: &Catalog, ledger: &[Line], step_ns: i64) -> Vec<Ro
             rows.push(sum(label, LineKind::Rest, several, named(catalog, several, step_ns)));
         }
     }
+    rows.extend(
+        ledger
+            .iter()
+            .filter(|line| line.id == UNEXPLAINED && line.unprofiled.ns > 0)
+            .map(|line| row(catalog, line)),
+    );
     rows
 }
 

@@ -99,8 +99,7 @@ report-column-share = share
 report-column-detail = detail
 report-column-how = how
 report-column-why = why
-report-input-title = Inputs
-report-quality-title = Evidence
+report-input-title = inputs
 
 ## A cause's page
 

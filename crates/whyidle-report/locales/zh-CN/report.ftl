@@ -76,7 +76,6 @@ report-column-detail = 说明
 report-column-how = 依据
 report-column-why = 理由
 report-input-title = 输入
-report-quality-title = 证据
 
 ## 原因的说明页
 

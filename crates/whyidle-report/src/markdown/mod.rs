@@ -9,7 +9,7 @@ use crate::{
     text::{head::subject, tail::quality_text},
 };
 use fluent_bundle::FluentValue;
-use set::{code_block, prose, table};
+use set::{code_block, html, prose, table};
 use whyidle_diagnosis::{Confidence, Finding, QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
 
@@ -122,7 +122,7 @@ fn quality_list(notes: &[QualityNote], catalog: &Catalog, from: Severity) -> Str
     if items.is_empty() {
         return String::new();
     }
-    format!("**{}**\n\n{}", catalog.word("report-quality-title"), items.join("\n"))
+    format!("**{}**\n\n{}", catalog.word("report-key-evidence"), items.join("\n"))
 }
 
 /// A part that is folded away until it is wanted.
@@ -130,7 +130,7 @@ pub(super) fn fold(title: &str, body: &str) -> String {
     if body.is_empty() {
         return String::new();
     }
-    format!("<details><summary>{}</summary>\n\n{body}\n\n</details>", prose(title))
+    format!("<details><summary>{}</summary>\n\n{body}\n\n</details>", html(title))
 }
 
 /// `$count` for a catalogue entry.

@@ -5,19 +5,29 @@
 pub(super) fn prose(text: &str) -> String {
     let mut set = String::with_capacity(text.len());
     let mut in_code = false;
-    for c in text.chars() {
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        // Within a word an underscore is an underscore.
+        let within_word = before.is_alphanumeric() && chars.peek().is_some_and(|next| next.is_alphanumeric());
         match c {
-            '`' => in_code = !in_code,
-            '\n' => {
-                set.push(' ');
-                continue;
+            '\n' => set.push(' '),
+            '<' if !in_code => set.push_str("&lt;"),
+            '*' if !in_code => set.push_str("\\*"),
+            '_' if !in_code && !within_word => set.push_str("\\_"),
+            other => {
+                in_code ^= other == '`';
+                set.push(other);
             }
-            '<' | '*' if !in_code => set.push('\\'),
-            _ => {}
         }
-        set.push(c);
+        before = c;
     }
     set
+}
+
+/// Text inside of an HTML element, where Markdown's own escapes do not hold.
+pub(super) fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// A name as code.
@@ -51,7 +61,9 @@ mod tests {
 
     #[test]
     fn names_do_not_become_markup() {
-        assert_eq!(prose("<lambda> at `a<b>` char*"), "\\<lambda> at `a<b>` char\\*");
+        assert_eq!(prose("<lambda> at `a<b>` char*"), "&lt;lambda> at `a<b>` char\\*");
+        assert_eq!(prose("num_workers __init__"), "num_workers \\_\\_init\\_\\_");
+        assert_eq!(html("<lambda> & more"), "&lt;lambda&gt; &amp; more");
         assert_eq!(code("a`b"), "`` a`b ``");
     }
 

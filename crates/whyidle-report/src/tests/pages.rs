@@ -7,6 +7,7 @@ use crate::{
 };
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
+use whyidle_diagnosis::{Change, Estimate, Message};
 
 const VERBOSE: TextOptions = TextOptions { width: 80, colour: false, verbose: true };
 
@@ -92,6 +93,38 @@ fn every_line_fits_the_terminal_and_ends_without_spaces() {
                 check(cause, &explain(cause, &catalog, &options).expect("a known cause"), width);
             }
             check("causes", &list_causes(&catalog, &options), width);
+        }
+    }
+}
+
+/// Nothing measured, nothing known, names without an end: a page comes out all the same.
+#[test]
+fn odd_verdicts_are_worded_too() {
+    let endless = "void very::long::name<with, many, arguments>".repeat(9);
+    let mut empty = starved();
+    empty.subject = Default::default();
+    empty.step.unprofiled = Estimate::exact(0);
+    empty.step.traced_each_ns.clear();
+    empty.step.count = 0;
+    empty.ledger.clear();
+    empty.ruling.sentence.clear();
+    empty.inputs.clear();
+    let mut long = starved();
+    long.subject.gpu = Some(endless.clone());
+    long.details.kernels[0].name = endless.clone();
+    long.ledger[5].details = vec![Message::new("sample.detail-workers").name("count", endless.clone())];
+    if let Some(gain) = &mut long.findings[0].gain {
+        gain.change = Change { what: "a change without an entry", from: Some(endless.clone()), to: None };
+    }
+    for lang in Lang::ALL {
+        let catalog = catalog(lang);
+        for (name, verdict) in [("empty", &empty), ("long", &long)] {
+            for verbose in [false, true] {
+                let options = TextOptions { width: 60, colour: false, verbose };
+                check(name, &render_text(verdict, &catalog, &options), 60);
+            }
+            assert!(!render_markdown(verdict, &catalog).is_empty());
+            assert!(!render_json(verdict, &catalog).is_empty());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     canvas::{Canvas, Role},
-    wrap::packed,
+    wrap::{packed, shortened},
 };
 use crate::{
     Catalog,
@@ -93,7 +93,9 @@ fn write_row(canvas: &mut Canvas, catalog: &Catalog, row: &Row, columns: &Column
     canvas.to(2).put(role, &bar(row.share, columns.bar));
     canvas.right(Role::Plain, &share(catalog, row.share), columns.share_end);
     canvas.right(Role::Plain, &catalog.time_like(row.ns, columns.step_ns), columns.time_end);
-    canvas.to(columns.label).put(Role::Plain, &row.label);
+    canvas.to(columns.label);
+    let label = shortened(&row.label, canvas.room());
+    canvas.put(Role::Plain, &label);
     let mut details = row.details.clone();
     if verbose && let Some(range) = &row.range {
         details.insert(0, range.clone());

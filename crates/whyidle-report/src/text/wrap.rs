@@ -121,7 +121,7 @@ pub(super) fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let keep = width.saturating_sub(1);
+    let Some(keep) = width.checked_sub(1) else { return String::new() };
     let tail_room = keep / 3;
     let head = taken(text.chars(), keep - tail_room);
     let tail: String = taken(text.chars().rev(), tail_room).chars().rev().collect();
