@@ -50,6 +50,7 @@ line-memory-allocator = GPU memory allocation
 line-compile-recompile = compilation
 line-io-checkpoint = saving a checkpoint
 line-io-logging = logging and writing
+line-gpu-wait = waiting for a GPU event
 line-comm-exposed = exposed communication
 line-comm-unsplit = collectives
 line-rank-straggler = waiting for a late rank

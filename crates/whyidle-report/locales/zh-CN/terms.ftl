@@ -50,6 +50,7 @@ line-memory-allocator = 显存分配
 line-compile-recompile = 编译
 line-io-checkpoint = 保存 checkpoint
 line-io-logging = 写日志
+line-gpu-wait = 等 GPU 事件
 line-comm-exposed = 未被掩盖的通信
 line-comm-unsplit = 集合通信
 line-rank-straggler = 等拖后腿的 rank

@@ -10,39 +10,12 @@ use std::{
 };
 use whyidle_model::NoteCode;
 
-/// Ledger lines, as `analysis` and `diagnosis` name them.
-const LINES: [&str; 30] = [
-    "working.matmul",
-    "working.attention",
-    "working.convolution",
-    "working.normalisation",
-    "working.elementwise",
-    "working.reduction",
-    "working.softmax",
-    "working.embedding",
-    "working.loss",
-    "working.optimizer",
-    "working.recompute",
-    "working.copy",
-    "working.other",
-    "data.in_process",
-    "data.workers",
-    "data.storage",
-    "data.transfer",
-    "host.launch",
-    "host.sync",
-    "host.python",
-    "host.gc",
-    "host.optimizer",
-    "memory.allocator",
-    "compile.recompile",
-    "io.checkpoint",
-    "io.logging",
-    "comm.unsplit",
-    "rest.latency",
-    "rest.profiler",
-    "rest.unexplained",
-];
+/// Where the messages are made.
+const DIAGNOSIS: &str = "../whyidle-diagnosis/src";
+
+/// How message ids begin.
+const MESSAGE_PREFIXES: [&str; 8] =
+    ["ev-", "fix-", "say-", "doubt-", "detail-", "figure-", "quality-", "refusal-"];
 
 /// Entries that are looked up by an id that only a run knows.
 const LOOKED_UP_BY_ID: [&str; 9] =
@@ -116,7 +89,7 @@ fn every_id_has_its_entries() {
                 missing.push(key);
             }
         };
-        LINES.iter().for_each(|line| require(format!("line-{}", key_of(line))));
+        ledger_lines().iter().for_each(|line| require(format!("line-{}", key_of(line))));
         NoteCode::ALL.iter().for_each(|code| require(format!("note-{}", code.id())));
         for cause in CAUSES {
             for part in ["name", "title", "what", "seen", "remedy", "traps"] {
@@ -148,7 +121,7 @@ fn every_id_has_its_entries() {
 
 #[test]
 fn every_message_of_the_diagnosis_has_its_entry() {
-    let ids = literals_after("Message::new(\"", &sources("../whyidle-diagnosis/src"));
+    let ids = messages_of_the_diagnosis();
     for lang in Lang::ALL {
         let catalog = Catalog::new(lang);
         let missing: Vec<_> = ids.iter().filter(|id| !catalog.has(&key_of(id))).collect();
@@ -158,7 +131,9 @@ fn every_message_of_the_diagnosis_has_its_entry() {
 
 #[test]
 fn every_change_of_the_diagnosis_has_its_entry() {
-    let ids = literals_after("what: \"", &sources("../whyidle-diagnosis/src"));
+    let sources = sources(DIAGNOSIS);
+    let mut ids = literals_after("what: \"", &sources);
+    ids.extend(literals_after("change(\"", &sources));
     for lang in Lang::ALL {
         let catalog = Catalog::new(lang);
         let missing: Vec<_> =
@@ -168,9 +143,17 @@ fn every_change_of_the_diagnosis_has_its_entry() {
 }
 
 #[test]
+fn every_cause_of_the_diagnosis_has_its_page() {
+    let sources = sources(DIAGNOSIS).join("\n");
+    let rows =
+        sources.lines().filter(|line| line.contains("\" => ")).filter_map(|line| line.split('"').nth(1));
+    let unknown: Vec<_> = rows.filter(|cause| cause.contains('.') && !CAUSES.contains(cause)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
 fn no_entry_is_left_over() {
-    let said = literals_after("Message::new(\"", &sources("../whyidle-diagnosis/src"));
-    let said: BTreeSet<String> = said.iter().map(|id| key_of(id)).collect();
+    let said: BTreeSet<String> = messages_of_the_diagnosis().iter().map(|id| key_of(id)).collect();
     let own = sources("src").join("\n");
     let (entries, _) = entries(Lang::En);
     let left_over: Vec<_> = entries
@@ -191,6 +174,31 @@ fn the_samples_are_worded_completely() {
             }
         }
     }
+}
+
+/// What the diagnosis says: message ids given as such, and literals that look like one –
+/// ids also travel through tables and helpers.
+fn messages_of_the_diagnosis() -> BTreeSet<String> {
+    let sources = sources(DIAGNOSIS);
+    let mut ids = literals_after("Message::new(\"", &sources);
+    let is_id = |literal: &String| {
+        MESSAGE_PREFIXES.iter().any(|prefix| literal.starts_with(prefix))
+            && literal.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    ids.extend(sources.iter().flat_map(|source| source.split('"')).map(str::to_owned).filter(is_id));
+    ids
+}
+
+/// The ids of the ledger's lines: `Matmul = "working.matmul", Working;`.
+fn ledger_lines() -> BTreeSet<String> {
+    let rows: Vec<String> = sources("../whyidle-analysis/src")
+        .iter()
+        .flat_map(|source| source.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| ["Working;", "Waiting;", "Rest;"].iter().any(|kind| line.ends_with(kind)))
+        .collect();
+    let lines = literals_after("= \"", &rows);
+    assert!(lines.contains("working.matmul"), "the ledger's table has moved");
+    lines
 }
 
 /// The string literals that follow `opening` in `sources`.
