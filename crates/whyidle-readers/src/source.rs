@@ -11,10 +11,16 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::bufread::GzDecoder;
 
-/// Bytes that one buffer takes from the input.
-const CHUNK: usize = 1 << 20;
-/// Room in front of them for what was left of the buffer before.
-const HEADROOM: usize = 1 << 16;
+/// Sizes of a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    /// Bytes that it takes from the input.
+    chunk: usize,
+    /// Room in front of them for what was left of the buffer before.
+    headroom: usize,
+}
+
+const SIZES: Sizes = Sizes { chunk: 1 << 20, headroom: 1 << 16 };
 /// Buffers in the ring: one parsed, one ready, one filled.
 const RING: usize = 3;
 
@@ -46,6 +52,15 @@ pub(crate) fn with_window<R: Read + Send, T>(
     progress: Progress<'_>,
     parse: impl FnOnce(&mut Window) -> T,
 ) -> T {
+    with_sized_window(reader, progress, SIZES, parse)
+}
+
+fn with_sized_window<R: Read + Send, T>(
+    reader: R,
+    progress: Progress<'_>,
+    sizes: Sizes,
+    parse: impl FnOnce(&mut Window) -> T,
+) -> T {
     let (full_in, full_out) = sync_channel(RING);
     let (empty_in, empty_out) = sync_channel(RING);
     for _ in 0..RING {
@@ -53,21 +68,21 @@ pub(crate) fn with_window<R: Read + Send, T>(
         let _ = empty_in.try_send(Vec::new());
     }
     std::thread::scope(|scope| {
-        scope.spawn(move || produce(Counted { reader, read: 0, progress }, &full_in, &empty_out));
-        let mut window = Window::new(full_out, empty_in);
+        scope.spawn(move || produce(Counted { reader, read: 0, progress }, sizes, &full_in, &empty_out));
+        let mut window = Window::new(sizes, full_out, empty_in);
         parse(&mut window)
         // Dropping the window closes both channels, which ends the producer.
     })
 }
 
-fn produce<R: Read>(reader: R, full: &SyncSender<Chunk>, empty: &Receiver<Vec<u8>>) {
+fn produce<R: Read>(reader: R, sizes: Sizes, full: &SyncSender<Chunk>, empty: &Receiver<Vec<u8>>) {
     let mut inflate = Inflate::new(BufReader::with_capacity(1 << 16, reader));
     while let Ok(mut bytes) = empty.recv() {
-        bytes.resize(HEADROOM + CHUNK, 0);
+        bytes.resize(sizes.headroom + sizes.chunk, 0);
         let mut filled = 0;
         let mut end = None;
-        while filled < CHUNK {
-            match inflate.read(&mut bytes[HEADROOM + filled..]) {
+        while filled < sizes.chunk {
+            match inflate.read(&mut bytes[sizes.headroom + filled..]) {
                 Ok(0) => {
                     end = Some(End::Clean);
                     break;
@@ -185,6 +200,7 @@ pub(crate) fn head(reader: impl Read, limit: usize) -> io::Result<Vec<u8>> {
 
 /// The unparsed part of the input that is in memory.
 pub(crate) struct Window {
+    sizes: Sizes,
     bytes: Vec<u8>,
     /// Unparsed bytes are `bytes[at..end]`.
     at: usize,
@@ -197,8 +213,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    fn new(full: Receiver<Chunk>, empty: SyncSender<Vec<u8>>) -> Self {
-        Self { bytes: Vec::new(), at: 0, end: 0, offset: 0, ended: None, full, empty }
+    fn new(sizes: Sizes, full: Receiver<Chunk>, empty: SyncSender<Vec<u8>>) -> Self {
+        Self { sizes, bytes: Vec::new(), at: 0, end: 0, offset: 0, ended: None, full, empty }
     }
 
     /// What is in memory and not yet consumed.
@@ -260,22 +276,60 @@ impl Window {
         };
         self.ended = end;
         let kept = self.end - self.at;
-        let spare = if kept <= HEADROOM {
-            bytes[HEADROOM - kept..HEADROOM].copy_from_slice(&self.bytes[self.at..self.end]);
-            self.at = HEADROOM - kept;
-            self.end = HEADROOM + filled;
+        let Sizes { chunk, headroom } = self.sizes;
+        let spare = if kept <= headroom {
+            bytes[headroom - kept..headroom].copy_from_slice(&self.bytes[self.at..self.end]);
+            self.at = headroom - kept;
+            self.end = headroom + filled;
             std::mem::replace(&mut self.bytes, bytes)
         } else {
             self.bytes.drain(self.end..);
             self.bytes.drain(..self.at);
-            self.bytes.extend_from_slice(&bytes[HEADROOM..HEADROOM + filled]);
+            self.bytes.extend_from_slice(&bytes[headroom..headroom + filled]);
             self.at = 0;
             self.end = self.bytes.len();
             bytes
         };
         // A buffer that grew for one giant event is not worth keeping.
-        let spare = if spare.capacity() > 2 * (HEADROOM + CHUNK) { Vec::new() } else { spare };
+        let spare = if spare.capacity() > 2 * (headroom + chunk) { Vec::new() } else { spare };
         let _ = self.empty.try_send(spare);
         filled > 0
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// As [`with_window`], with tiny buffers: everything meets their borders.
+    pub(crate) fn with_tiny_window<T>(
+        bytes: &[u8],
+        chunk: usize,
+        headroom: usize,
+        parse: impl FnOnce(&mut Window) -> T,
+    ) -> T {
+        with_sized_window(bytes, None, Sizes { chunk, headroom }, parse)
+    }
+
+    #[test]
+    fn the_window_passes_over_the_input_in_order() {
+        let input: Vec<u8> = (0..=255).cycle().take(5_000).collect();
+        for (chunk, headroom, step) in [(1, 0, 1), (7, 3, 2), (64, 8, 50), (4096, 16, 4096), (10_000, 1, 999)]
+        {
+            let seen = with_tiny_window(&input, chunk, headroom, |window| {
+                let mut seen = Vec::new();
+                loop {
+                    while window.rest().len() < step && window.extend() {}
+                    let take = window.rest().len().min(step);
+                    if take == 0 {
+                        return seen;
+                    }
+                    assert_eq!(window.offset(), seen.len() as u64);
+                    seen.extend_from_slice(&window.rest()[..take]);
+                    window.consume(take);
+                }
+            });
+            assert!(seen == input, "chunk {chunk}, headroom {headroom}");
+        }
     }
 }

@@ -25,24 +25,24 @@ const HEADER_KEYS: [&[u8]; 7] = [
 /// Where the damaged event at the start of `bytes` ends: before the comma and the start of
 /// the next one, or before the end of the list. `all`: no more bytes will come.
 pub(crate) fn event_end(bytes: &[u8], all: bool) -> Option<usize> {
-    for bracket in memchr::memchr2_iter(b'{', b']', bytes).filter(|&at| at > 0) {
+    let ends = memchr::memchr2_iter(b'{', b']', bytes).filter(|&at| at > 0).find_map(|bracket| {
         let before = bytes[..bracket].trim_ascii_end();
-        let event = if bytes[bracket] == b'{' {
-            before.strip_suffix(b",").map(<[u8]>::trim_ascii_end)
+        let after = &bytes[bracket + 1..];
+        if bytes[bracket] == b'{' {
+            let event = before.strip_suffix(b",")?.trim_ascii_end();
+            starts_member(after, &EVENT_KEYS).then_some(event.len())
         } else {
-            Some(before)
-        };
-        let Some(event) = event.filter(|event| event.ends_with(b"}")) else { continue };
-        let follows = if bytes[bracket] == b'{' {
-            starts_member(&bytes[bracket + 1..], &EVENT_KEYS)
-        } else {
-            ends_list(&bytes[bracket + 1..], all)
-        };
-        if follows {
-            return Some(event.len());
+            (before.ends_with(b"}") && ends_list(after, all)).then_some(before.len())
         }
+    });
+    if ends.is_some() || !all {
+        return ends;
     }
-    None
+    // At the end of the file any list of objects will do.
+    memchr::memrchr_iter(b']', bytes).find_map(|bracket| {
+        let before = bytes[..bracket].trim_ascii_end();
+        before.ends_with(b"}").then_some(before.len())
+    })
 }
 
 /// Where the next event begins in `bytes`, which begin with something else.

@@ -18,6 +18,9 @@ mod reference;
 mod strings;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 use whyidle_model::{NoteCode, Trace};
 
 use crate::ParserChoice;
@@ -46,6 +49,9 @@ pub(crate) fn read(window: &mut Window, parser: ParserChoice) -> Result<Trace, F
     let mut reader =
         Reader { window, builder: Builder::default(), parser, has_events: false, first_broken: None };
     let cut = reader.document().is_err();
+    if !cut {
+        reader.rest_is_blank();
+    }
     if reader.window.is_damaged() {
         reader.note(NoteCode::DamagedCompression);
     } else if cut && reader.first_broken.is_none() {
@@ -106,6 +112,23 @@ impl Reader<'_> {
             Ok(())
         } else {
             Err(self.broken(0))
+        }
+    }
+
+    /// Goes through what follows the trace, to the end of the file and its checksum.
+    fn rest_is_blank(&mut self) {
+        let blank = |b: &u8| b.is_ascii_whitespace() || *b == 0;
+        let mut counted = false;
+        loop {
+            if let Some(at) = self.window.rest().iter().position(|b| !blank(b)).filter(|_| !counted) {
+                let at = self.window.offset() + at as u64;
+                self.builder.trace.notes.add(NoteCode::MalformedEvent, Some(at));
+                counted = true;
+            }
+            self.window.consume(usize::MAX);
+            if !self.window.extend() {
+                return;
+            }
         }
     }
 
