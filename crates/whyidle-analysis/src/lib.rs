@@ -1,6 +1,7 @@
 //! Facts about a recording: pure functions of the model, one file per question.
 
 pub mod chain;
+pub mod communication;
 pub mod device;
 pub mod facts;
 pub mod hostclass;

@@ -3,10 +3,22 @@
 //! * `causes/` – one file per cause, one table listing them.
 //! * [`Verdict`] – the result, free of language; the report crate words it.
 
+pub mod case;
+mod causes;
+mod details;
+mod judge;
+mod known;
 mod message;
+mod projection;
+mod refuse;
+mod ruling;
 mod verdict;
 
+pub use causes::{CAUSES, Cause};
+pub use judge::judge;
+pub use known::Known;
 pub use message::{Arg, Message};
+pub use refuse::{refuse_device, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, Details, Estimate, Evidence, Finding, Gain, Input, Line, LineKind, Method,
     QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling, Step, Subject, Total, Verdict,

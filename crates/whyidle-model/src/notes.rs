@@ -29,6 +29,12 @@ macro_rules! codes {
                 match self { $(Self::$variant => $id,)* }
             }
 
+            /// The id of its wording.
+            #[must_use]
+            pub fn message(self) -> &'static str {
+                match self { $(Self::$variant => concat!("note-", $id),)* }
+            }
+
             /// How much it weighs.
             #[must_use]
             pub fn severity(self) -> Severity {

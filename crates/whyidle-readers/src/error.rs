@@ -114,7 +114,7 @@ impl ReadError {
 }
 
 macro_rules! ids {
-    ($(#[$outer:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $id:literal;)* }) => {
+    ($(#[$outer:meta])* $name:ident $prefix:literal { $($(#[$doc:meta])* $variant:ident = $id:literal;)* }) => {
         $(#[$outer])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -129,13 +129,19 @@ macro_rules! ids {
             pub fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
+
+            /// The id of its wording.
+            #[must_use]
+            pub fn message(self) -> &'static str {
+                match self { $(Self::$variant => concat!($prefix, $id),)* }
+            }
         }
     };
 }
 
 ids! {
     /// What a file that is no trace looks like.
-    Found {
+    Found "found-" {
         /// A file of no bytes (or of white space alone).
         Empty = "empty";
         /// A Python pickle: a memory snapshot or a flight recorder.
@@ -163,7 +169,7 @@ ids! {
 
 ids! {
     /// What a user can do about a [`ReadError`].
-    Hint {
+    Hint "hint-" {
         /// The path is wrong.
         CheckPath = "check-path";
         /// Export the trace again and let the program finish writing it.

@@ -1,1 +1,34 @@
-fn main() {}
+//! The program: arguments, dispatch, progress, exit codes. No logic.
+
+mod args;
+mod explain;
+mod generate;
+mod output;
+mod progress;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::output::Output;
+
+/// A verdict was reached.
+const REACHED: u8 = 0;
+/// Refused: the evidence cannot carry a verdict.
+const REFUSED: u8 = 1;
+/// Bad usage or unreadable input.
+const UNREADABLE: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let output = Output::new(&args);
+    let code = match &args.command {
+        Command::Trace(options) => trace::run(options, &output),
+        Command::Explain { cause } => explain::run(cause.as_deref(), &output),
+        Command::Completions { shell } => generate::completions(*shell, &output),
+        Command::Man => generate::man(&output),
+    };
+    ExitCode::from(code)
+}

@@ -16,3 +16,8 @@ refusal-half-window = The GPU activities cover only { $share } of the steps: rec
 refusal-half-window-hint = Record fewer steps, or call `torch.cuda.synchronize()` before the profiler stops.
 refusal-too-little = The GPU works in { $share } of the window: this is a start-up or an idle program, not a training step.
 refusal-too-little-hint = Record steps after the warm-up, or pick them with `--step A..B`.
+
+refusal-no-such-device = No GPU with that number has activities in the trace.
+refusal-no-such-device-hint = The trace has these: { $devices }.
+refusal-no-such-rank = No trace of that rank could be judged.
+refusal-no-such-rank-hint = Leave --rank out, or check which ranks the traces are of.

@@ -1,0 +1,376 @@
+//! One rank's trace, ready to be judged: facts, replay, the true step, and the ledger projected onto it.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::hostclass::is_user_frame;
+use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::ledger::Line;
+use whyidle_analysis::tree::{Context, NONE};
+use whyidle_model::{DeviceProperties, HostId, HostKind, Trace};
+use whyidle_replay::profiler_cost::{Ruler, without_profiler};
+use whyidle_replay::program::Program;
+use whyidle_replay::simulate::{Fidelity, Lengths, fidelity, steady};
+use whyidle_replay::unprofiled::{self, Fit, OpenEnded, Refused};
+
+use crate::known::Known;
+use crate::projection::project;
+use crate::verdict::{Basis, Estimate};
+
+/// Above this replay error nothing is predicted.
+pub(crate) const REPLAY_LIMIT: f64 = 0.10;
+/// A step window of this many steps is enough for a steady replay and keeps it cheap.
+const REPLAYED_STEPS: usize = 3;
+
+/// One rank's trace and device, ready to be judged.
+pub struct Case<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// Its facts.
+    pub facts: &'a Facts,
+    /// Facts of the device judged.
+    pub device: DeviceFacts,
+    /// What is known beside the trace.
+    pub known: Known,
+    /// The replay, if the trace allows one.
+    pub replay: Option<Replayed>,
+    /// The step without a profiler.
+    pub step: Estimate,
+    /// Where that comes from.
+    pub basis: Basis,
+    /// Why it was not estimated, if it was not.
+    pub refused: Option<Refused>,
+    /// The device sets the pace of the estimated step.
+    pub device_bound: bool,
+    /// Time per unprofiled step on each line.
+    pub lines: Vec<Estimate>,
+}
+
+/// The replay of a case, fitted to its true step.
+pub struct Replayed {
+    /// The graph.
+    pub program: Program,
+    /// How well recorded lengths reproduce the trace.
+    pub fidelity: Fidelity,
+    /// Host steps that are replayed.
+    pub steps: Range<usize>,
+    /// Lengths without the profiler, fitted to the true step.
+    pub lengths: Lengths,
+    /// How they were fitted.
+    pub fit: Option<Fit>,
+    /// Period of the fitted replay, ns.
+    pub period: i64,
+    /// The ruler of the profiler's cost.
+    pub ruler: Ruler,
+    /// Which wait may differ outside the window.
+    pub open_ended: OpenEnded,
+}
+
+impl<'a> Case<'a> {
+    /// Prepares a device's facts for judgement. `device` must have at least one step.
+    #[must_use]
+    pub fn new(trace: &'a Trace, facts: &'a Facts, device: DeviceFacts, known: Known) -> Self {
+        let several_ranks = trace.meta.distributed.as_ref().is_some_and(|job| job.world_size > 1);
+        let traced = mean_step(&device);
+        let (mut step, mut basis, mut refused) = (Estimate::exact(traced), Basis::Traced, None);
+        if let Some(ns) = known.step_given_ns {
+            (step, basis) = (Estimate::exact(ns), Basis::Given);
+        } else if let Some(ns) = known.step_measured_ns {
+            (step, basis) = (Estimate::exact(ns), Basis::Measured);
+        }
+        let mut device_bound = false;
+        let mut replay = prepare(trace, facts, &device);
+        if let Some(replayed) = replay.as_mut() {
+            if basis == Basis::Traced {
+                let found = unprofiled::estimate(
+                    &replayed.program,
+                    &replayed.lengths,
+                    replayed.steps.clone(),
+                    several_ranks,
+                );
+                match found {
+                    Ok(found) => {
+                        // The profiler only adds: a step is never longer without it.
+                        let cap = |ns: i64| ns.min(traced);
+                        step = Estimate {
+                            ns: cap(found.ns),
+                            low_ns: cap(found.low_ns),
+                            high_ns: found.high_ns.min(traced.max(found.ns)),
+                        };
+                        basis = Basis::Estimated;
+                        device_bound = found.device_bound;
+                    }
+                    Err(why) => refused = Some(why),
+                }
+            }
+            let open_ended = open_ended(&device, replayed, several_ranks);
+            replayed.open_ended = open_ended;
+            replayed.fit_to(facts, step.ns, basis, open_ended);
+        } else if basis == Basis::Traced {
+            refused = Some(Refused::Replay);
+        }
+        let mut case = Self {
+            trace,
+            facts,
+            device,
+            known,
+            replay,
+            step,
+            basis,
+            refused,
+            device_bound,
+            lines: Vec::new(),
+        };
+        case.lines = project(&case);
+        case
+    }
+
+    /// Several ranks take part in the job.
+    #[must_use]
+    pub fn several_ranks(&self) -> bool {
+        self.trace.meta.distributed.as_ref().is_some_and(|job| job.world_size > 1)
+    }
+
+    /// This trace's rank, where it says.
+    #[must_use]
+    pub fn rank(&self) -> Option<u32> {
+        self.trace.meta.distributed.as_ref().map(|job| job.rank)
+    }
+
+    /// What the trace says of the device judged.
+    #[must_use]
+    pub fn properties(&self) -> Option<&DeviceProperties> {
+        self.trace.meta.devices.iter().find(|device| device.id == self.device.device)
+    }
+
+    /// Steps analysed.
+    #[must_use]
+    pub fn steps(&self) -> i64 {
+        i64::try_from(self.device.steps.used.len()).unwrap_or(1).max(1)
+    }
+
+    /// Mean step in the trace, ns.
+    #[must_use]
+    pub fn traced_step(&self) -> i64 {
+        mean_step(&self.device)
+    }
+
+    /// Time per unprofiled step on a line.
+    #[must_use]
+    pub fn line(&self, line: Line) -> Estimate {
+        self.lines[line as usize]
+    }
+
+    /// Time per traced step on a line, ns.
+    #[must_use]
+    pub fn traced(&self, line: Line) -> i64 {
+        self.device.ledger.total(line) / self.steps()
+    }
+
+    /// A time as a share of the unprofiled step.
+    #[must_use]
+    pub fn share(&self, ns: i64) -> f64 {
+        ns as f64 / self.step.ns.max(1) as f64
+    }
+
+    /// Time per unprofiled step in which the GPU works, exposed copies included, ns.
+    #[must_use]
+    pub fn working(&self) -> i64 {
+        // Exposed copies keep their length under the profiler; the host's part of `data.transfer` is no work.
+        let copies: i64 =
+            self.device.ledger.busy.iter().filter(|busy| self.is_host_copy(busy)).map(length).sum();
+        let kernels: i64 = Line::ALL
+            .iter()
+            .filter(|line| line.kind() == whyidle_analysis::ledger::Kind::Working)
+            .map(|&line| self.line(line).ns)
+            .sum();
+        (kernels + copies / self.steps()).min(self.step.ns)
+    }
+
+    fn is_host_copy(&self, busy: &whyidle_analysis::ledger::Busy) -> bool {
+        self.facts.works[busy.piece.activity.index()] == Work::HostCopy
+    }
+
+    /// The step after an edit of the fitted replay; `None` where nothing may be predicted.
+    #[must_use]
+    pub fn replay_with(&self, edit: impl FnOnce(&Program, &mut Lengths)) -> Option<i64> {
+        let replayed = self.replay.as_ref().filter(|replayed| replayed.is_usable())?;
+        let mut lengths = replayed.lengths.clone();
+        edit(&replayed.program, &mut lengths);
+        let after = steady(&replayed.program, &lengths, replayed.steps.clone()).period;
+        Some((self.step.ns - (replayed.period - after)).clamp(1, self.step.ns))
+    }
+
+    /// The loader sets the pace: without more of it, every other remedy gains nothing.
+    #[must_use]
+    pub fn is_paced_by_loader(&self) -> bool {
+        self.share(self.line(Line::DataWorkers).ns) >= LOADER_PACE
+    }
+
+    /// Places that a line's gaps belong to, largest first: name, time per traced step in ns, count per step.
+    #[must_use]
+    pub fn places(&self, line: Line) -> Vec<Place> {
+        let mut totals: FxHashMap<(String, Option<String>), (i64, i64)> = FxHashMap::default();
+        let mut labels: FxHashMap<u32, (String, Option<String>)> = FxHashMap::default();
+        for part in self.device.ledger.gaps.iter().filter(|part| part.line == line) {
+            let label = labels.entry(part.leaf).or_insert_with(|| self.label(part.leaf));
+            let total = totals.entry(label.clone()).or_default();
+            total.0 += part.length();
+            total.1 += 1;
+        }
+        let mut places: Vec<Place> = totals
+            .into_iter()
+            .map(|((name, frame), (ns, count))| Place {
+                name,
+                frame,
+                ns: ns / self.steps(),
+                count: count / self.steps(),
+            })
+            .collect();
+        places.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.name.cmp(&b.name)));
+        places
+    }
+
+    /// Name of what a host event belongs to, and the user's own frame around it.
+    fn label(&self, leaf: u32) -> (String, Option<String>) {
+        if leaf == NONE {
+            return (String::new(), None);
+        }
+        let id = HostId(leaf);
+        let frame = self.user_frame(id);
+        let operator = self
+            .facts
+            .tree
+            .outermost_operator(self.trace, id)
+            .map(|op| self.trace.names.get(self.trace.host.name[op.index()]).to_owned());
+        let own = || self.trace.names.get(self.trace.host.name[id.index()]).to_owned();
+        let name = operator.unwrap_or_else(|| match self.trace.host.kind[id.index()] {
+            // An annotation alone names no work.
+            HostKind::Annotation if self.facts.tree.context(id) == Context::Unnamed => String::new(),
+            _ => own(),
+        });
+        (name, frame)
+    }
+
+    /// A host event in a few words: its operator or call, and the user's frame around it.
+    #[must_use]
+    pub fn describe(&self, leaf: u32) -> String {
+        match self.label(leaf) {
+            (name, Some(frame)) if name.is_empty() => frame,
+            (name, Some(frame)) => format!("{name} · {frame}"),
+            (name, None) => name,
+        }
+    }
+
+    /// The innermost frame of the user's own code around an event, where the trace has stacks.
+    #[must_use]
+    pub fn user_frame(&self, id: HostId) -> Option<String> {
+        self.facts
+            .tree
+            .ancestry(id)
+            .filter(|at| self.trace.host.kind[at.index()] == HostKind::Python)
+            .map(|at| self.trace.names.get(self.trace.host.name[at.index()]))
+            .find(|name| is_user_frame(name))
+            .map(str::to_owned)
+    }
+
+    /// The trace has Python frames.
+    #[must_use]
+    pub fn has_stacks(&self) -> bool {
+        self.trace.meta.with_stack || self.trace.host.kind.contains(&HostKind::Python)
+    }
+}
+
+/// Waiting for loader workers from this share of the step on means that they set the pace.
+const LOADER_PACE: f64 = 0.05;
+
+/// A place and what it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Operator, call or frame; empty where only an annotation was active.
+    pub name: String,
+    /// The user's own frame around it.
+    pub frame: Option<String>,
+    /// Time per traced step, ns.
+    pub ns: i64,
+    /// How often per step.
+    pub count: i64,
+}
+
+impl Replayed {
+    /// The replay reproduces the trace well enough to predict from.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.fidelity.error <= REPLAY_LIMIT
+    }
+
+    fn fit_to(&mut self, facts: &Facts, step_ns: i64, basis: Basis, open_ended: OpenEnded) {
+        if basis == Basis::Traced {
+            self.lengths = Lengths::recorded(&self.program);
+        } else {
+            let steps = self.steps.clone();
+            let fit =
+                unprofiled::fit(&self.program, &facts.works, &mut self.lengths, steps, step_ns, open_ended);
+            self.fit = Some(fit);
+        }
+        self.period = steady(&self.program, &self.lengths, self.steps.clone()).period;
+    }
+}
+
+/// Which wait the window may have shown too short or too long.
+fn open_ended(device: &DeviceFacts, replayed: &Replayed, several_ranks: bool) -> OpenEnded {
+    let has_workers = replayed.program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
+    let (loader, ranks) = (device.ledger.total(Line::DataWorkers), device.ledger.total(Line::Communication));
+    if several_ranks && (!has_workers || ranks > loader) {
+        OpenEnded::Ranks
+    } else if has_workers {
+        OpenEnded::Loader
+    } else {
+        OpenEnded::Nothing
+    }
+}
+
+fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replayed> {
+    let program = Program::new(trace, facts, device)?;
+    let (first, last) = (device.steps.used.first()?, device.steps.used.last()?);
+    let index = |number: i64| program.numbers.iter().position(|&n| n == number);
+    let (from, to) = (index(first.number)?, index(last.number)? + 1);
+    let steps = typical_window(device, from, to);
+    let fidelity = fidelity(&program, first.window.start, program.recorded_end);
+    let ruler = Ruler::new(trace, facts);
+    let lengths = without_profiler(&program, &ruler);
+    Some(Replayed {
+        program,
+        fidelity,
+        steps,
+        lengths,
+        fit: None,
+        period: 0,
+        ruler,
+        open_ended: OpenEnded::Nothing,
+    })
+}
+
+/// A stretch of at most three consecutive steps whose mean is nearest to the median step.
+fn typical_window(device: &DeviceFacts, from: usize, to: usize) -> Range<usize> {
+    let lengths: Vec<i64> = device.steps.used.iter().map(|step| step.window.length()).collect();
+    if to - from <= REPLAYED_STEPS || lengths.len() != to - from {
+        return from..to;
+    }
+    let mut sorted = lengths.clone();
+    sorted.sort_unstable();
+    let median = sorted[sorted.len() / 2];
+    let distance = |at: usize| (lengths[at..at + REPLAYED_STEPS].iter().sum::<i64>() - 3 * median).abs();
+    let best = (0..=lengths.len() - REPLAYED_STEPS).min_by_key(|&at| (distance(at), at)).unwrap_or(0);
+    from + best..from + best + REPLAYED_STEPS
+}
+
+fn mean_step(device: &DeviceFacts) -> i64 {
+    let steps = i64::try_from(device.steps.used.len()).unwrap_or(1).max(1);
+    device.ledger.length() / steps
+}
+
+fn length(busy: &whyidle_analysis::ledger::Busy) -> i64 {
+    busy.piece.end - busy.piece.start
+}

@@ -1,0 +1,77 @@
+//! `comm.accumulation`: gradients are reduced in every micro-batch although the optimizer steps once.
+//!
+//! Seen by several backward passes with reductions per `Optimizer.step`.
+
+use whyidle_analysis::communication::{Kind, collectives};
+use whyidle_analysis::hostclass::HostClass;
+use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::ledger::Line;
+use whyidle_model::HostId;
+use whyidle_replay::edits::scale_activities;
+
+use super::comm_exposed;
+use super::support::{counted, finding, gain_by_replay, remedy};
+use crate::case::Case;
+use crate::message::Message;
+use crate::verdict::{Finding, Method};
+
+const CODE: &str = "for micro, batch in enumerate(batches):
+    last = micro == len(batches) - 1
+    with contextlib.nullcontext() if last else model.no_sync():
+        loss(model(batch)).backward()
+optimizer.step()";
+
+pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let forwards = spans(case, "DistributedDataParallel.forward");
+    let updates = case.device.steps.used.iter().map(|step| updates_in(case, step.host)).sum::<i64>();
+    if updates == 0 || forwards < 2 * updates {
+        return None;
+    }
+    let micro = forwards / updates;
+    let uses = collectives(case.trace, case.facts, &case.device);
+    let reduces: Vec<_> = uses.iter().filter(|u| u.kind == Kind::AllReduce && u.in_backward).collect();
+    // Reductions of the same bytes that come back `micro` times per update are not held back by `no_sync`.
+    let mut sizes: rustc_hash::FxHashMap<Option<i64>, i64> = rustc_hash::FxHashMap::default();
+    for reduce in &reduces {
+        *sizes.entry(reduce.bytes).or_default() += 1;
+    }
+    let repeated = sizes.values().all(|&count| count % forwards == 0) && !sizes.is_empty();
+    let cost = case.line(Line::Communication);
+    if !repeated || case.share(cost.ns) < 0.02 {
+        return None;
+    }
+    let gain = gain_by_replay(case, super::support::change("no_sync"), Method::Bound, |program, lengths| {
+        scale_activities(program, lengths, |id| {
+            (case.facts.works[id.index()] == Work::Collective).then_some(1.0 / micro as f64)
+        });
+    });
+    let mut evidence = comm_exposed::evidence(case, &uses);
+    evidence.insert(0, counted(Message::new("ev-micro-batches").count("count", micro), micro));
+    let summary = Message::new("fix-comm-accumulation").count("micro", micro);
+    Some(finding(
+        case,
+        "comm.accumulation",
+        cost,
+        gain,
+        evidence,
+        remedy(summary, &["fix-no-sync-memory"], CODE),
+    ))
+}
+
+fn spans(case: &Case<'_>, name: &str) -> i64 {
+    let Some(sym) = case.trace.names.find(name) else { return 0 };
+    let inside = |time: i64| case.device.steps.used.iter().any(|s| s.host.start <= time && time < s.host.end);
+    let rows = (0..case.trace.host.len()).filter(|&row| case.trace.host.name[row] == sym);
+    i64::try_from(rows.filter(|&row| inside(case.trace.host.start[row])).count()).unwrap_or(i64::MAX)
+}
+
+fn updates_in(case: &Case<'_>, span: whyidle_model::Span) -> i64 {
+    let rows = (0..case.trace.host.len()).map(HostId::from_index);
+    let updates = rows.filter(|&id| {
+        let start = case.trace.host.start[id.index()];
+        case.facts.tree.class(case.trace, id) == HostClass::OptimizerStep
+            && span.start <= start
+            && start < span.end
+    });
+    i64::try_from(updates.count()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,100 @@
+//! `data.transfer`: copies from host to device that nothing hides, and the host's part in them.
+//!
+//! Copies from pageable memory are staged by the driver and block the host; from pinned memory they
+//! run beside compute. A copy that is hidden costs nothing.
+
+use whyidle_analysis::kernelclass::{CopyKind, classify_copy};
+use whyidle_analysis::ledger::Line;
+use whyidle_model::{GpuId, GpuKind};
+use whyidle_replay::edits::asynchronous_transfers;
+
+use super::support::{change, finding, gain_by_replay, line_evidence, remedy, timed, worth};
+use crate::case::Case;
+use crate::message::Message;
+use crate::verdict::{Evidence, Finding, Method};
+
+const CODE: &str = "loader = DataLoader(dataset, batch_size=batch_size, pin_memory=True)
+for batch in loader:
+    batch = batch.to(device, non_blocking=True)";
+
+/// Host-to-device rate from pinned memory where the trace shows none, bytes/s: PCIe 4.0 ×16 carries
+/// 31.5 GB/s raw, about 25 in practice (NVIDIA bandwidthTest).
+const PINNED_RATE: f64 = 25e9;
+/// Copies below this size say nothing about a rate.
+const LARGE: u64 = 1 << 20;
+
+#[derive(Default)]
+struct Copies {
+    count: i64,
+    pageable: i64,
+    bytes: u64,
+    ns: i64,
+    pinned_rates: Vec<f64>,
+}
+
+pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let cost = worth(case, Line::DataTransfer)?;
+    let copies = copies(case);
+    let rate = copies.bytes as f64 / (copies.ns.max(1) as f64 / 1e9);
+    let pinned = median(copies.pinned_rates.clone()).unwrap_or(PINNED_RATE);
+    let speed_up = if copies.pageable > 0 { (pinned / rate.max(1.0)).max(1.0) } else { 1.0 };
+    let gain = gain_by_replay(case, change("pinned"), Method::Replay, |program, lengths| {
+        asynchronous_transfers(program, &case.facts.works, lengths, speed_up);
+    });
+    let mut evidence = vec![line_evidence(case, Line::DataTransfer)];
+    let text = Message::new("ev-copies")
+        .count("count", copies.count)
+        .with("bytes", crate::message::Arg::Bytes(i64::try_from(copies.bytes).unwrap_or(i64::MAX)))
+        .time("time", copies.ns)
+        .count("pageable", copies.pageable);
+    evidence.push(timed(text, copies.ns, None));
+    if copies.bytes > 0 {
+        let text = Message::new("ev-copy-rate").with("rate", crate::message::Arg::Number(rate / 1e9, 1));
+        evidence.push(Evidence { text, value: Some(rate), unit: "bytes/s", place: None });
+    }
+    let summary = Message::new(if copies.pageable > 0 {
+        "fix-data-transfer-pageable"
+    } else {
+        "fix-data-transfer-pinned"
+    });
+    let steps = ["fix-transfer-stream", "fix-transfer-smaller", "fix-transfer-trap"];
+    Some(finding(case, "data.transfer", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// Copies to the device in the steps analysed, per step.
+fn copies(case: &Case<'_>) -> Copies {
+    let mut copies = Copies::default();
+    let steps = &case.device.steps.used;
+    let gpu = &case.trace.gpu;
+    let inside = |row: u32| {
+        let end = gpu.end(GpuId(row));
+        steps.iter().any(|step| step.window.start < end && end <= step.window.end)
+    };
+    for &row in &case.device.rows {
+        let at = row as usize;
+        if gpu.kind[at] != GpuKind::Memcpy || !inside(row) {
+            continue;
+        }
+        let kind = classify_copy(case.trace.names.get(gpu.name[at]));
+        if kind.is_to_device() {
+            copies.count += 1;
+            copies.pageable += i64::from(kind == CopyKind::HostToDevicePageable);
+            copies.bytes += gpu.bytes[at];
+            copies.ns += gpu.dur[at];
+            if kind == CopyKind::HostToDevicePinned && gpu.bytes[at] >= LARGE && gpu.dur[at] > 0 {
+                copies.pinned_rates.push(gpu.bytes[at] as f64 / (gpu.dur[at] as f64 / 1e9));
+            }
+        }
+    }
+    let count = case.steps();
+    copies.count /= count;
+    copies.pageable /= count;
+    copies.bytes /= count as u64;
+    copies.ns /= count;
+    copies
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

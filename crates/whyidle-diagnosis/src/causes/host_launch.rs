@@ -1,0 +1,117 @@
+//! `host.launch`: the GPU waits for the next launch. Kernels are shorter than what it takes to launch
+//! them, or there are too many.
+//!
+//! Seen by gaps that end with a late launch while an operator or a call is active. Cured by larger
+//! work per launch or by launching many at once.
+
+use whyidle_analysis::hostclass::HostClass;
+use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::ledger::Line;
+use whyidle_analysis::tree::NONE;
+use whyidle_model::{GpuId, GpuKind, HostId};
+use whyidle_replay::edits::cuda_graphs;
+use whyidle_replay::program::HostNode;
+
+use super::support::{
+    change, counted, finding, gain_by_replay, line_evidence, places, remedy, shared, timed, worth,
+};
+use crate::case::Case;
+use crate::message::Message;
+use crate::verdict::{Finding, Method};
+
+const CODE: &str = "model = torch.compile(model, mode=\"reduce-overhead\")";
+
+pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let cost = worth(case, Line::HostLaunch)?;
+    let gain = gain_by_replay(case, change("cuda_graphs"), Method::Model, |program, lengths| {
+        cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
+    });
+    let launches = Launches::of(case);
+    let mut evidence = vec![line_evidence(case, Line::HostLaunch)];
+    evidence.push(counted(
+        Message::new("ev-launches")
+            .count("launches", launches.count)
+            .time("kernel", launches.median_kernel_ns),
+        launches.count,
+    ));
+    if launches.between_ns > 0 {
+        let text = Message::new("ev-launch-pace").time("time", launches.between_ns);
+        evidence.push(timed(text, launches.between_ns, None));
+    }
+    evidence.push(shared(
+        Message::new("ev-short-kernels").share("share", launches.short_share),
+        launches.short_share,
+    ));
+    evidence.extend(places(case, Line::HostLaunch, 3));
+    let (summary, steps): (_, &[_]) = if launches.graphs > 0 {
+        ("fix-host-launch-graphs", &["fix-launch-batch", "fix-launch-outside-graph"])
+    } else {
+        ("fix-host-launch", &["fix-launch-batch", "fix-launch-static", "fix-launch-accumulation"])
+    };
+    Some(finding(case, "host.launch", cost, gain, evidence, remedy(Message::new(summary), steps, CODE)))
+}
+
+/// Gradients are accumulated per parameter by the autograd engine, outside any graph.
+fn accumulates_gradient(case: &Case<'_>, node: &HostNode) -> bool {
+    node.leaf != NONE
+        && case
+            .facts
+            .tree
+            .ancestry(HostId(node.leaf))
+            .any(|at| case.trace.names.get(case.trace.host.name[at.index()]).ends_with("AccumulateGrad"))
+}
+
+/// Figures about the launches of a step.
+pub(crate) struct Launches {
+    /// Kernels launched per step.
+    pub count: i64,
+    /// Graph launches per step.
+    pub graphs: i64,
+    /// Median kernel length, ns.
+    pub median_kernel_ns: i64,
+    /// Median distance between the starts of consecutive launches, ns.
+    pub between_ns: i64,
+    /// Share of kernels shorter than that distance.
+    pub short_share: f64,
+}
+
+impl Launches {
+    /// Of the steps analysed.
+    pub(crate) fn of(case: &Case<'_>) -> Self {
+        let (trace, tree) = (case.trace, &case.facts.tree);
+        let windows: Vec<_> = case.device.steps.used.iter().map(|step| step.host).collect();
+        let inside = |time: i64| windows.iter().any(|span| span.start <= time && time < span.end);
+        let mut kernels: Vec<i64> = Vec::new();
+        for &row in &case.device.rows {
+            let id = GpuId(row);
+            let kernel = trace.gpu.kind[id.index()] == GpuKind::Kernel
+                && case.facts.works[id.index()] != Work::Collective;
+            let launched = tree.launch_of(id).map(|call| trace.host.start[call.index()]);
+            if kernel && launched.is_some_and(inside) {
+                kernels.push(trace.gpu.dur[id.index()]);
+            }
+        }
+        let (mut starts, mut graphs) = (Vec::new(), 0);
+        for row in 0..trace.host.len() {
+            let id = HostId::from_index(row);
+            let class = tree.class(trace, id);
+            if matches!(class, HostClass::Launch | HostClass::GraphLaunch) && inside(trace.host.start[row]) {
+                starts.push(trace.host.start[row]);
+                graphs += i64::from(class == HostClass::GraphLaunch);
+            }
+        }
+        starts.sort_unstable();
+        let mut distances: Vec<i64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        distances.sort_unstable();
+        let between_ns = distances.get(distances.len() / 2).copied().unwrap_or(0);
+        kernels.sort_unstable();
+        let short = kernels.partition_point(|&length| length < between_ns);
+        Self {
+            count: i64::try_from(kernels.len()).unwrap_or(i64::MAX) / case.steps(),
+            graphs: graphs / case.steps(),
+            median_kernel_ns: kernels.get(kernels.len() / 2).copied().unwrap_or(0),
+            between_ns,
+            short_share: if kernels.is_empty() { 0.0 } else { short as f64 / kernels.len() as f64 },
+        }
+    }
+}

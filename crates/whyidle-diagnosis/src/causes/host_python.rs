@@ -1,0 +1,87 @@
+//! `host.python`: Python runs between launches and no operator is active.
+//!
+//! Pieces between operators are part of dispatching them and belong to a launch-bound program; a cause
+//! of its own are long stretches, which one function owns. Only stacks can name it.
+
+use whyidle_analysis::ledger::Line;
+use whyidle_analysis::tree::{Context, NONE};
+use whyidle_model::HostId;
+
+use super::support::{WORTH, change, finding, gain_by_replay, line_evidence, places, remedy, timed};
+use crate::case::Case;
+use crate::message::Message;
+use crate::verdict::{Finding, Method};
+
+/// A stretch without an operator longer than this is no dispatch: operators follow each other within tens of µs.
+const LONG_NS: i64 = 500_000;
+
+pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let cost = case.line(Line::HostPython);
+    let (long_ns, count) = long_stretches(case);
+    let traced = case.traced(Line::HostPython).max(1);
+    let long_cost = (cost.ns as f64 * long_ns as f64 / traced as f64) as i64;
+    if case.share(long_cost) < WORTH {
+        return None;
+    }
+    let gain = gain_by_replay(case, change("removed"), Method::Bound, |program, lengths| {
+        for (at, node) in program.host.iter().enumerate() {
+            let python = matches!(node.context, Context::Unnamed | Context::Frame);
+            if python && node.length >= LONG_NS {
+                lengths.host[at] = 0;
+            }
+        }
+    });
+    let mut evidence = vec![line_evidence(case, Line::HostPython)];
+    evidence.push(timed(
+        Message::new("ev-python-long").time("time", long_ns).count("count", count),
+        long_ns,
+        None,
+    ));
+    evidence.extend(places(case, Line::HostPython, 3));
+    let function = top_function(case);
+    let summary = match &function {
+        Some(function) => Message::new("fix-host-python-at").name("function", function),
+        None => Message::new("fix-host-python"),
+    };
+    let steps: &[_] =
+        if case.has_stacks() { &["fix-python-move"] } else { &["fix-python-stacks", "fix-python-move"] };
+    Some(finding(case, "host.python", cost, gain, evidence, remedy(summary, steps, "")))
+}
+
+/// Time per traced step in long stretches, ns, and how many there are per step.
+fn long_stretches(case: &Case<'_>) -> (i64, i64) {
+    let (mut total, mut count) = (0, 0);
+    let mut run: Option<(i64, i64)> = None;
+    let mut close = |run: &mut Option<(i64, i64)>| {
+        if let Some((start, end)) = run.take()
+            && end - start >= LONG_NS
+        {
+            total += end - start;
+            count += 1;
+        }
+    };
+    for part in &case.device.ledger.gaps {
+        match run.as_mut() {
+            Some((_, end)) if part.line == Line::HostPython && part.start == *end => *end = part.end,
+            _ => {
+                close(&mut run);
+                run = (part.line == Line::HostPython).then_some((part.start, part.end));
+            }
+        }
+    }
+    close(&mut run);
+    (total / case.steps(), (count / case.steps()).max(i64::from(count > 0)))
+}
+
+/// The frame of the user's own that owns most of the line.
+fn top_function(case: &Case<'_>) -> Option<String> {
+    let mut totals: rustc_hash::FxHashMap<String, i64> = rustc_hash::FxHashMap::default();
+    for part in
+        case.device.ledger.gaps.iter().filter(|part| part.line == Line::HostPython && part.leaf != NONE)
+    {
+        if let Some(frame) = case.user_frame(HostId(part.leaf)) {
+            *totals.entry(frame).or_default() += part.length();
+        }
+    }
+    totals.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0))).map(|(frame, _)| frame)
+}

@@ -1,0 +1,53 @@
+//! `memory.allocator`: the step takes memory from the driver or gives it back.
+//!
+//! Seen by cudaMalloc, cudaFree and mapping calls inside steps: `empty_cache()`, changing shapes,
+//! retries when memory is nearly full. cudaFree waits for the device.
+
+use whyidle_analysis::hostclass::HostClass;
+use whyidle_analysis::ledger::Line;
+use whyidle_analysis::tree::Context;
+use whyidle_model::{HostId, HostKind};
+use whyidle_replay::edits::remove_contexts;
+
+use super::support::{change, counted, finding, gain_by_replay, line_evidence, places, remedy, worth};
+use crate::case::Case;
+use crate::message::Message;
+use crate::verdict::{Finding, Method};
+
+const CODE: &str = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py";
+
+pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let cost = worth(case, Line::Allocator)?;
+    let gain = gain_by_replay(case, change("allocator"), Method::Replay, |program, lengths| {
+        remove_contexts(program, lengths, &[Context::Allocate]);
+    });
+    let (takes, returns) = calls(case);
+    let mut evidence = vec![line_evidence(case, Line::Allocator)];
+    evidence.push(counted(
+        Message::new("ev-allocator-calls").count("takes", takes).count("returns", returns),
+        takes + returns,
+    ));
+    evidence.extend(places(case, Line::Allocator, 2));
+    let summary =
+        Message::new(if returns > 0 { "fix-memory-allocator" } else { "fix-memory-allocator-grow" });
+    let steps = ["fix-allocator-shapes", "fix-allocator-trap"];
+    Some(finding(case, "memory.allocator", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// Calls per step that take memory and that give it back.
+fn calls(case: &Case<'_>) -> (i64, i64) {
+    let (mut takes, mut returns) = (0, 0);
+    for row in 0..case.trace.host.len() {
+        let id = HostId::from_index(row);
+        let start = case.trace.host.start[row];
+        let inside =
+            case.device.steps.used.iter().any(|step| step.host.start <= start && start < step.host.end);
+        let call = matches!(case.trace.host.kind[row], HostKind::Runtime | HostKind::Driver);
+        if inside && call && case.facts.tree.class(case.trace, id) == HostClass::Allocate {
+            let name = case.trace.names.get(case.trace.host.name[row]);
+            let gives_back = name.contains("Free") || name.contains("Unmap") || name.contains("Release");
+            if gives_back { returns += 1 } else { takes += 1 }
+        }
+    }
+    (takes / case.steps(), returns / case.steps())
+}

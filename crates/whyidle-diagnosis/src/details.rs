@@ -1,0 +1,127 @@
+//! Tables for `-v`: kernels, operators, modules, gaps, and figures about launches.
+
+use rustc_hash::FxHashMap;
+use whyidle_analysis::ledger::{Kind, Line};
+use whyidle_model::{HostKind, Sym};
+
+use crate::case::Case;
+use crate::causes::launches;
+use crate::message::Message;
+use crate::verdict::{Details, Total};
+
+/// Rows kept per table.
+const ROWS: usize = 40;
+
+/// The tables of a case.
+pub(crate) fn details(case: &Case<'_>) -> Details {
+    Details {
+        kernels: by_key(case, |_, name| Some(case.trace.names.get(name).to_owned())),
+        operators: by_key(case, |activity, _| {
+            let call = case.facts.tree.launch_of(activity)?;
+            let operator = case.facts.tree.operator(case.trace, call)?;
+            Some(case.trace.names.get(case.trace.host.name[operator.index()]).to_owned())
+        }),
+        modules: modules(case),
+        gaps: gaps(case),
+        statistics: statistics(case),
+    }
+}
+
+/// Busy time by a key of the activity. Painted time: exclusive, so rows never count an instant twice.
+fn by_key(case: &Case<'_>, key: impl Fn(whyidle_model::GpuId, Sym) -> Option<String>) -> Vec<Total> {
+    let mut totals: FxHashMap<(String, Line), (u64, i64, i64)> = FxHashMap::default();
+    let mut last = None;
+    for busy in &case.device.ledger.busy {
+        let id = busy.piece.activity;
+        let Some(name) = key(id, case.trace.gpu.name[id.index()]) else { continue };
+        let total = totals.entry((name, busy.line)).or_default();
+        // Pieces of one activity follow each other unless something runs over it.
+        total.0 += u64::from(last != Some(id));
+        total.1 += busy.piece.end - busy.piece.start;
+        total.2 = total.2.max(case.trace.gpu.dur[id.index()]);
+        last = Some(id);
+    }
+    sorted(totals)
+}
+
+fn sorted(totals: FxHashMap<(String, Line), (u64, i64, i64)>) -> Vec<Total> {
+    let mut rows: Vec<Total> = totals
+        .into_iter()
+        .map(|((name, line), (count, total_ns, longest_ns))| Total {
+            name,
+            kind: line.id(),
+            count,
+            total_ns,
+            longest_ns,
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)).then(a.kind.cmp(b.kind))
+    });
+    rows.truncate(ROWS);
+    rows
+}
+
+/// Busy time by the innermost module around the launch, where the trace has Python frames.
+fn modules(case: &Case<'_>) -> Vec<Total> {
+    if !case.has_stacks() {
+        return Vec::new();
+    }
+    by_key(case, |activity, _| {
+        let call = case.facts.tree.launch_of(activity)?;
+        let frames =
+            case.facts.tree.ancestry(call).filter(|at| case.trace.host.kind[at.index()] == HostKind::Python);
+        let mut names = frames.map(|at| case.trace.names.get(case.trace.host.name[at.index()]));
+        names.find_map(|name| name.strip_prefix("nn.Module: ")).map(str::to_owned)
+    })
+}
+
+/// The longest waits, each with its owner.
+fn gaps(case: &Case<'_>) -> Vec<Total> {
+    let mut parts: Vec<_> =
+        case.device.ledger.gaps.iter().filter(|part| part.line.kind() == Kind::Waiting).collect();
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.length()), part.start));
+    parts.truncate(ROWS / 4);
+    parts
+        .into_iter()
+        .map(|part| Total {
+            name: case.describe(part.leaf),
+            kind: part.line.id(),
+            count: 1,
+            total_ns: part.length(),
+            longest_ns: part.length(),
+        })
+        .collect()
+}
+
+fn statistics(case: &Case<'_>) -> Vec<Message> {
+    let launches = launches(case);
+    let occupancy = case.device.occupancy;
+    let mut out = vec![
+        Message::new("stat-launches")
+            .count("launches", launches.count)
+            .time("kernel", launches.median_kernel_ns)
+            .time("between", launches.between_ns),
+        Message::new("stat-occupancy")
+            .time("span", occupancy.span_ns)
+            .time("resident", occupancy.resident_ns)
+            .time("compute", occupancy.compute_ns)
+            .time("communication", occupancy.communication_ns)
+            .time("overlap", occupancy.overlap_ns),
+    ];
+    if let Some(replayed) = &case.replay {
+        out.push(
+            Message::new("stat-latency")
+                .time("latency", replayed.program.typical_latency)
+                .time("gap", replayed.program.typical_gap),
+        );
+    }
+    if case.device.steps.backlog > 0 {
+        out.push(
+            Message::new("stat-backlog")
+                .count("count", case.device.steps.backlog)
+                .time("time", case.device.steps.backlog_ns),
+        );
+    }
+    out
+}

@@ -1,0 +1,191 @@
+//! From cases to a verdict.
+
+use whyidle_analysis::ledger::{Kind, Line};
+use whyidle_analysis::steps::Excluded;
+
+use crate::case::Case;
+use crate::causes::CAUSES;
+use crate::details::details;
+use crate::message::{Arg, Message};
+use crate::refuse::notes;
+use crate::ruling::rule;
+use crate::verdict::{
+    self, Basis, Finding, Input, LineKind, QualityNote, RankVerdict, ReplayQuality, Step, Subject, Verdict,
+};
+
+/// The verdict on one or several ranks' cases; the first is the one shown at the top.
+///
+/// `path` is what the user gave on the command line: the command to type next names it.
+#[must_use]
+pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdict> {
+    let shown = cases.first()?;
+    let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| (cause.check)(shown)).collect();
+    let step = shown.step.ns;
+    findings.sort_by_key(|finding| {
+        (std::cmp::Reverse(finding.saved_ns(step)), std::cmp::Reverse(finding.cost.ns), finding.cause)
+    });
+    let ruling = rule(shown, &findings);
+    let ledger = lines(shown);
+    let resident: i64 = shown.working() + shown.line(Line::Communication).ns;
+    let mut quality = notes(shown.trace);
+    quality.extend(step_notes(shown));
+    Some(Verdict {
+        subject: subject(cases),
+        step: step_of(shown),
+        working_share: shown.share(shown.working()),
+        resident_share: shown.share(resident.min(step)),
+        ledger,
+        ranks: cases.iter().filter_map(rank_verdict).collect(),
+        next: next_command(shown, ruling.primary, path),
+        ruling,
+        findings,
+        replay: shown.replay.as_ref().map(|replayed| ReplayQuality {
+            error: replayed.fidelity.error,
+            slack: replayed.fidelity.slack,
+            usable: replayed.is_usable(),
+        }),
+        quality,
+        details: details(shown),
+        inputs,
+    })
+}
+
+fn subject(cases: &[Case<'_>]) -> Subject {
+    let shown = &cases[0];
+    let meta = &shown.trace.meta;
+    let mut versions: Vec<(String, String)> = Vec::new();
+    if let Some(torch) = &shown.known.torch {
+        versions.push(("torch".to_owned(), torch.clone()));
+    }
+    versions.extend(meta.versions.iter().cloned());
+    Subject {
+        gpu: shown.properties().map(|gpu| gpu.name.clone()),
+        device: shown.device.device,
+        gpus: cases.iter().map(|case| whyidle_analysis::device::devices(case.trace).len()).sum(),
+        ranks: cases.len(),
+        world_size: meta.distributed.as_ref().map(|job| job.world_size).filter(|&size| size > 0),
+        rank_shown: shown.rank(),
+        versions,
+    }
+}
+
+fn step_of(case: &Case<'_>) -> Step {
+    let used = &case.device.steps.used;
+    let count = case.steps();
+    let host_span: i64 = used.iter().map(|step| step.mark_end - step.host.start).sum::<i64>() / count;
+    let ahead: i64 = used.iter().map(|step| (step.window.end - step.mark_end).max(0)).sum::<i64>() / count;
+    Step {
+        found_by: case.device.steps.found_by.id(),
+        count: used.len(),
+        first: used.first().map_or(0, |step| step.number),
+        traced_each_ns: used.iter().map(|step| step.window.length()).collect(),
+        traced_ns: case.traced_step(),
+        unprofiled: case.step,
+        basis: case.basis,
+        host_span_ns: host_span,
+        host_ahead_ns: ahead,
+    }
+}
+
+/// The ledger's lines: work first, then waits, then the rest, each largest first.
+fn lines(case: &Case<'_>) -> Vec<verdict::Line> {
+    let mut lines: Vec<verdict::Line> = Line::ALL
+        .iter()
+        .map(|&line| verdict::Line {
+            id: line.id(),
+            kind: match line.kind() {
+                Kind::Working => LineKind::Working,
+                Kind::Waiting => LineKind::Waiting,
+                Kind::Rest => LineKind::Rest,
+            },
+            traced_ns: case.device.ledger.total(line),
+            unprofiled: case.line(line),
+            share: case.share(case.line(line).ns),
+            details: line_details(case, line),
+        })
+        .filter(|line| line.traced_ns != 0 || line.unprofiled.ns != 0)
+        .collect();
+    let order = |kind: LineKind| match kind {
+        LineKind::Working => 0,
+        LineKind::Waiting => 1,
+        LineKind::Rest => 2,
+    };
+    lines.sort_by_key(|line| (order(line.kind), std::cmp::Reverse(line.unprofiled.ns), line.id));
+    lines
+}
+
+/// The largest place of a waiting line, in a few words.
+fn line_details(case: &Case<'_>, line: Line) -> Vec<Message> {
+    const SHOWN: usize = 2;
+    if line.kind() != Kind::Waiting || case.share(case.line(line).ns) < 0.005 {
+        return Vec::new();
+    }
+    let total = case.traced(line).max(1);
+    case.places(line)
+        .into_iter()
+        .filter(|place| place.ns * 4 >= total)
+        .filter_map(|place| place.frame.or(Some(place.name)).filter(|name| !name.is_empty()))
+        .take(SHOWN)
+        .map(|name| Message::new("det-place").name("name", name))
+        .collect()
+}
+
+fn rank_verdict(case: &Case<'_>) -> Option<RankVerdict> {
+    Some(RankVerdict {
+        rank: case.rank()?,
+        step: step_of(case),
+        working_share: case.share(case.working()),
+        ledger: lines(case),
+    })
+}
+
+/// What must be known about the steps that were taken.
+fn step_notes(case: &Case<'_>) -> Vec<QualityNote> {
+    use whyidle_model::Severity;
+    let mut out = Vec::new();
+    let mut note = |code, severity, count: usize, text: Message| {
+        out.push(QualityNote { code, severity, count: count as u64, text });
+    };
+    for (number, why) in &case.device.steps.excluded {
+        let id = match why {
+            Excluded::NoStart => "note-step-no-start",
+            Excluded::ProfilerStart => "note-step-profiler-start",
+            Excluded::NoEnd => "note-step-no-end",
+        };
+        note("step-excluded", Severity::Info, 1, Message::new(id).with("step", Arg::Count(*number)));
+    }
+    let backlog = case.device.steps.backlog;
+    if backlog > 0 {
+        let text =
+            Message::new("note-backlog").count("count", backlog).time("time", case.device.steps.backlog_ns);
+        note("backlog", Severity::Info, backlog, text);
+    }
+    if case.device.steps.used.len() == 1 {
+        note("one-step", Severity::Suspect, 1, Message::new("note-one-step"));
+    }
+    let unexplained =
+        case.device.ledger.total(Line::Unexplained) as f64 / case.device.ledger.length().max(1) as f64;
+    if unexplained > 0.03 {
+        note(
+            "unexplained",
+            Severity::Suspect,
+            1,
+            Message::new("note-unexplained").share("share", unexplained),
+        );
+    }
+    let host_python = case.share(case.line(Line::HostPython).ns);
+    if !case.has_stacks() && host_python > 0.10 {
+        note("no-stacks", Severity::Info, 1, Message::new("note-no-stacks").share("share", host_python));
+    }
+    out
+}
+
+/// The one command to type next: the true step where it is missing, else the page of the first cause.
+fn next_command(case: &Case<'_>, primary: &str, path: &str) -> String {
+    let unsure = match case.basis {
+        Basis::Traced => true,
+        Basis::Estimated => !case.device_bound,
+        Basis::Given | Basis::Measured => false,
+    };
+    if unsure { format!("whyidle trace {path} --step-ms MS") } else { format!("whyidle explain {primary}") }
+}

@@ -1,0 +1,138 @@
+//! The ledger projected onto the unprofiled step.
+//!
+//! Kernels keep their length under the profiler. Host work is longer by the profiler's cost, which is
+//! taken out line by line; what then remains of the step is shared among the waits. Time that the
+//! window does not show goes to waits that are open-ended: the loader, or the other ranks.
+
+use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::ledger::{Kind, Line};
+
+use whyidle_replay::unprofiled::OpenEnded;
+
+use crate::case::Case;
+use crate::verdict::{Basis, Estimate};
+
+/// A difference below this share of the step is noise between two runs, not a wait.
+const NOISE: f64 = 0.03;
+/// No line is cut below this share of its traced length.
+const FLOOR: f64 = 0.1;
+
+/// Time per unprofiled step on each line. Best figures sum to the step exactly.
+pub(crate) fn project(case: &Case<'_>) -> Vec<Estimate> {
+    let steps = case.steps() as f64;
+    let traced: Vec<f64> =
+        Line::ALL.iter().map(|&line| case.device.ledger.total(line) as f64 / steps).collect();
+    if case.basis == Basis::Traced {
+        return whole(case.step.ns, traced.clone(), &traced, &traced, case);
+    }
+    let fixed = fixed_parts(case, steps);
+    let corrected = corrected_waits(case, &traced, &fixed, steps);
+    let target = case.step.ns as f64;
+    let best = distribute(case, target, &traced, &fixed, &corrected);
+    // The other end: the profiler lengthened all host work alike.
+    let alike: Vec<f64> = traced.iter().zip(&fixed).map(|(t, f)| (t - f).max(0.0)).collect();
+    let other = distribute(case, target, &traced, &fixed, &alike);
+    whole(case.step.ns, best.clone(), &best, &other, case)
+}
+
+/// The part of each line that the profiler does not lengthen: activities of the GPU and pauses between them.
+fn fixed_parts(case: &Case<'_>, steps: f64) -> Vec<f64> {
+    let mut fixed = vec![0.0; Line::COUNT];
+    for busy in &case.device.ledger.busy {
+        let collective = case.facts.works[busy.piece.activity.index()] == Work::Collective;
+        if !(collective && busy.line == Line::Communication) {
+            fixed[busy.line as usize] += (busy.piece.end - busy.piece.start) as f64 / steps;
+        }
+    }
+    for part in case.device.ledger.gaps.iter().filter(|part| part.line == Line::Latency) {
+        fixed[part.line as usize] += part.length() as f64 / steps;
+    }
+    fixed
+}
+
+/// What remains of each line's elastic part without the profiler's cost.
+fn corrected_waits(case: &Case<'_>, traced: &[f64], fixed: &[f64], steps: f64) -> Vec<f64> {
+    let mut cost = vec![0.0; Line::COUNT];
+    if let Some(replay) = &case.replay {
+        for part in &case.device.ledger.gaps {
+            let number = case.device.steps.used[part.step as usize].number;
+            let step = replay.program.numbers.iter().position(|&n| n == number).unwrap_or(0);
+            cost[part.line as usize] += replay.ruler.cost(step, part.opened) / steps;
+        }
+    }
+    (0..Line::COUNT)
+        .map(|at| {
+            let elastic = (traced[at] - fixed[at]).max(0.0);
+            let keeps = matches!(Line::ALL[at], Line::DataWorkers | Line::Communication | Line::DeviceWait);
+            if keeps { elastic } else { (elastic - cost[at]).max(elastic * FLOOR) }
+        })
+        .collect()
+}
+
+/// Shares the step among the lines.
+fn distribute(case: &Case<'_>, target: f64, traced: &[f64], fixed: &[f64], elastic: &[f64]) -> Vec<f64> {
+    let fixed_sum: f64 = fixed.iter().sum();
+    if fixed_sum >= target {
+        return fixed.iter().map(|part| part * target / fixed_sum).collect();
+    }
+    let room = target - fixed_sum;
+    let wanted: f64 = elastic.iter().sum();
+    if wanted >= room {
+        return fixed.iter().zip(elastic).map(|(f, e)| f + e * room / wanted).collect();
+    }
+    let mut lines: Vec<f64> = fixed.iter().zip(elastic).map(|(f, e)| f + e).collect();
+    // The host may have been slower than the correction says, but not slower than with the profiler.
+    let mut missing = room - wanted;
+    let slack: f64 = traced.iter().zip(&lines).map(|(t, l)| (t - l).max(0.0)).sum();
+    if slack > 0.0 {
+        let given = missing.min(slack);
+        for (line, t) in lines.iter_mut().zip(traced) {
+            *line += (t - *line).max(0.0) * given / slack;
+        }
+        missing -= given;
+    }
+    if missing > 0.0 {
+        lines[outside(case, missing, target) as usize] += missing;
+    }
+    lines
+}
+
+/// Whose wait it is that the window does not show.
+fn outside(case: &Case<'_>, missing: f64, target: f64) -> Line {
+    if missing <= NOISE * target {
+        return Line::Unexplained;
+    }
+    match case.replay.as_ref().map(|replay| replay.open_ended) {
+        Some(OpenEnded::Loader) => Line::DataWorkers,
+        Some(OpenEnded::Ranks) => Line::Communication,
+        _ => Line::Unexplained,
+    }
+}
+
+/// Integer lines that sum to the step exactly, with intervals from two projections and the step's own.
+fn whole(step_ns: i64, best: Vec<f64>, one: &[f64], other: &[f64], case: &Case<'_>) -> Vec<Estimate> {
+    let mut lines: Vec<i64> = best.iter().map(|ns| ns.round() as i64).collect();
+    let rest = step_ns - lines.iter().sum::<i64>();
+    if let Some(largest) = (0..lines.len()).max_by_key(|&at| lines[at]) {
+        lines[largest] += rest;
+    }
+    let (low, high) = (case.step.low_ns - step_ns, case.step.high_ns - step_ns);
+    let waiting: i64 = (0..Line::COUNT)
+        .filter(|&at| Line::ALL[at].kind() == Kind::Waiting)
+        .map(|at| lines[at])
+        .sum::<i64>()
+        .max(1);
+    (0..Line::COUNT)
+        .map(|at| {
+            let (a, b) = (one[at].min(other[at]) as i64, one[at].max(other[at]) as i64);
+            // What the step's own interval leaves open falls on the waits.
+            let share =
+                if Line::ALL[at].kind() == Kind::Waiting { lines[at] as f64 / waiting as f64 } else { 0.0 };
+            Estimate {
+                ns: lines[at],
+                low_ns: (a.min(lines[at]) + (low as f64 * share) as i64).max(0),
+                high_ns: b.max(lines[at]) + (high as f64 * share) as i64,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! When no verdict is reached: evidence that cannot carry one is said first, in one sentence.
+
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::hostclass::HostClass;
+use whyidle_analysis::steps::FoundBy;
+use whyidle_model::{NoteCode, Trace};
+
+use crate::message::Message;
+use crate::verdict::{Input, QualityNote, Refusal};
+
+/// More than this share of GPU records at time 0 leaves no picture of a step.
+const ZERO_TIMES: f64 = 0.2;
+/// A window without steps in which the GPU hardly works is a start-up, not training.
+const TOO_LITTLE: f64 = 0.05;
+/// GPU activities must cover this share of the steps' launches in time.
+const COVERED: f64 = 0.5;
+
+/// Why `trace` cannot carry a verdict at all.
+#[must_use]
+pub fn refuse_trace(trace: &Trace, inputs: &[Input]) -> Option<Refusal> {
+    let zero = trace.notes.count(NoteCode::ZeroTime);
+    let zero_share = zero as f64 / (zero + trace.gpu.len() as u64).max(1) as f64;
+    let (code, reason, hint) = if trace.events == 0 {
+        ("empty", Message::new("refusal-empty"), Message::new("refusal-empty-hint"))
+    } else if zero_share > ZERO_TIMES {
+        let reason = Message::new("refusal-zero-times").share("share", zero_share);
+        ("zero-times", reason, Message::new("refusal-zero-times-hint"))
+    } else if trace.gpu.is_empty() {
+        match &trace.meta.foreign_device {
+            Some(device) => {
+                let reason = Message::new("refusal-foreign-device").name("device", device);
+                ("foreign-device", reason, Message::new("refusal-foreign-device-hint"))
+            }
+            None => (
+                "no-gpu-activity",
+                Message::new("refusal-no-gpu-activity"),
+                Message::new("refusal-no-gpu-activity-hint"),
+            ),
+        }
+    } else if trace.host.is_empty() {
+        (
+            "no-host-activity",
+            Message::new("refusal-no-host-activity"),
+            Message::new("refusal-no-host-activity-hint"),
+        )
+    } else {
+        return None;
+    };
+    Some(Refusal { code, reason, hint, inputs: inputs.to_vec(), quality: notes(trace) })
+}
+
+/// Why the steps of a device cannot carry a verdict.
+#[must_use]
+pub fn refuse_device(
+    trace: &Trace,
+    facts: &Facts,
+    device: &DeviceFacts,
+    inputs: &[Input],
+) -> Option<Refusal> {
+    let refusal = |code, reason, hint| {
+        Some(Refusal { code, reason, hint, inputs: inputs.to_vec(), quality: notes(trace) })
+    };
+    if device.steps.used.is_empty() {
+        return refusal("no-steps", Message::new("refusal-no-steps"), Message::new("refusal-no-steps-hint"));
+    }
+    let working = device.occupancy.working_ns as f64 / device.ledger.length().max(1) as f64;
+    if facts.found_by == FoundBy::Window && working < TOO_LITTLE {
+        let reason = Message::new("refusal-too-little").share("share", working);
+        return refusal("too-little", reason, Message::new("refusal-too-little-hint"));
+    }
+    let covered = covered_share(trace, facts);
+    if covered < COVERED {
+        let reason = Message::new("refusal-half-window").share("share", covered);
+        return refusal("half-window", reason, Message::new("refusal-half-window-hint"));
+    }
+    None
+}
+
+/// Share of the time between the first and the last launch whose activities are in the trace.
+fn covered_share(trace: &Trace, facts: &Facts) -> f64 {
+    let (Some(first), Some(last)) = (facts.host_steps.first(), facts.host_steps.last()) else { return 1.0 };
+    let mut launches: Vec<(i64, bool)> = (0..trace.host.len())
+        .map(whyidle_model::HostId::from_index)
+        .filter(|&id| matches!(facts.tree.class(trace, id), HostClass::Launch | HostClass::GraphLaunch))
+        .map(|id| (trace.host.start[id.index()], facts.tree.activity_of(id).is_some()))
+        .filter(|&(start, _)| first.host.start <= start && start < last.host.end)
+        .collect();
+    launches.sort_unstable();
+    let length = |keep: fn(bool) -> bool| {
+        let mut kept = launches.iter().filter(|&&(_, linked)| keep(linked)).map(|&(start, _)| start);
+        let first = kept.next()?;
+        Some(kept.next_back().unwrap_or(first) - first)
+    };
+    match (length(|linked| linked), length(|_| true)) {
+        (Some(linked), Some(all)) if all > 0 => linked as f64 / all as f64,
+        _ => 1.0,
+    }
+}
+
+/// The reader's notes in the verdict's form.
+pub(crate) fn notes(trace: &Trace) -> Vec<QualityNote> {
+    trace
+        .notes
+        .sorted()
+        .into_iter()
+        .map(|note| QualityNote {
+            code: note.code.id(),
+            severity: note.code.severity(),
+            count: note.count,
+            text: note_message(&note),
+        })
+        .collect()
+}
+
+fn note_message(note: &whyidle_model::Note) -> Message {
+    let count = i64::try_from(note.count).unwrap_or(i64::MAX);
+    Message { id: note.code.message(), args: vec![("count", crate::message::Arg::Count(count))] }
+}

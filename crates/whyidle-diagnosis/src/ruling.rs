@@ -1,0 +1,153 @@
+//! The ruling: does anything wait, what is the first thing to change, and how sure is that.
+
+use whyidle_analysis::ledger::{Kind, Line};
+
+use crate::case::{Case, REPLAY_LIMIT};
+use crate::causes::cause;
+use crate::message::Message;
+use crate::verdict::{Basis, Confidence, Finding, Gain, Ruling};
+
+/// Waits below this share of the unprofiled step, all together, are health.
+pub(crate) const HEALTHY: f64 = 0.10;
+/// A decision this near its threshold, relative to it, is uncertain.
+const NEAR: f64 = 0.10;
+
+/// Rules on a case with its findings, which are sorted by gain.
+pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
+    let waits = waiting_share(case);
+    let healthy = waits < HEALTHY;
+    let best = findings.iter().find(|finding| finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain)));
+    let costly = findings.iter().max_by_key(|finding| finding.cost.ns);
+    let primary = match (best, healthy) {
+        (Some(best), _) => best.cause,
+        // Something waits and nothing can be said of its cure: name what costs most.
+        (None, false) => costly.map_or("compute.bound", |finding| finding.cause),
+        (None, true) => "compute.bound",
+    };
+    let inefficient = findings.iter().any(|finding| {
+        let own = finding.cause.starts_with("compute.") || finding.cause == "memory.recompute";
+        own && finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain))
+    });
+    let efficient = if inefficient {
+        Some(false)
+    } else if case.trace.meta.record_shapes {
+        Some(true)
+    } else {
+        // Without shapes the kernels' efficiency cannot be judged.
+        None
+    };
+    let (confidence, doubts) = confidence(case, waits);
+    let sentence = sentence(case, healthy, findings.iter().find(|finding| finding.cause == primary));
+    Ruling { primary, healthy, efficient, confidence, doubts, sentence }
+}
+
+/// All waits together, as a share of the unprofiled step.
+pub(crate) fn waiting_share(case: &Case<'_>) -> f64 {
+    let waiting: i64 =
+        Line::ALL.iter().filter(|line| line.kind() == Kind::Waiting).map(|&line| case.line(line).ns).sum();
+    case.share(waiting)
+}
+
+/// The gain is larger than its own interval is wide to the wrong side, and than noise.
+fn is_clear(case: &Case<'_>, gain: &Gain) -> bool {
+    let saved = case.step.ns - gain.step_after.ns;
+    let doubt = gain.step_after.high_ns - gain.step_after.ns - (case.step.high_ns - case.step.ns);
+    saved > doubt.max(0) && case.share(saved) >= CLEAR
+}
+
+/// Steps of one program differ by this much between runs.
+const CLEAR: f64 = 0.03;
+
+fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
+    let mut doubts = Vec::new();
+    let mut confidence = Confidence::High;
+    let mut doubt = |level: Confidence, message: Message| {
+        confidence = confidence.min(level);
+        doubts.push(message);
+    };
+    if (waits - HEALTHY).abs() <= NEAR * HEALTHY {
+        let message = Message::new("doubt-near-threshold").share("share", waits).share("threshold", HEALTHY);
+        doubt(Confidence::Low, message);
+    }
+    match (case.basis, case.refused) {
+        (Basis::Traced, Some(whyidle_replay::unprofiled::Refused::Starved)) => {
+            doubt(Confidence::Low, Message::new("doubt-starved"));
+        }
+        (Basis::Traced, _) => doubt(Confidence::Low, Message::new("doubt-traced")),
+        (Basis::Estimated, _) if !case.device_bound => {
+            doubt(Confidence::Medium, Message::new("doubt-estimated"))
+        }
+        _ => {}
+    }
+    match &case.replay {
+        Some(replayed) if !replayed.is_usable() => {
+            let message = Message::new("doubt-replay")
+                .share("error", replayed.fidelity.error)
+                .share("limit", REPLAY_LIMIT);
+            doubt(Confidence::Low, message);
+        }
+        None => doubt(Confidence::Low, Message::new("doubt-no-replay")),
+        _ => {}
+    }
+    let outside = case.step.ns - case.traced_step();
+    if matches!(case.basis, Basis::Given | Basis::Measured) && case.share(outside) > 0.05 {
+        let message = Message::new("doubt-unrepresentative")
+            .time("step", case.step.ns)
+            .time("traced", case.traced_step());
+        doubt(Confidence::Medium, message);
+    }
+    if case.several_ranks() && case.share(case.line(Line::Communication).ns) > 0.05 {
+        doubt(Confidence::Medium, Message::new("doubt-one-rank"));
+    }
+    (confidence, doubts)
+}
+
+fn sentence(case: &Case<'_>, healthy: bool, primary: Option<&Finding>) -> Vec<Message> {
+    let working = case.working();
+    let mut sentence = Vec::new();
+    let waiting_for = primary.filter(|finding| finding.cost.ns > 0 && !is_work(finding.cause));
+    match (healthy, waiting_for) {
+        (true, _) => sentence.push(
+            Message::new("say-healthy").time("step", case.step.ns).share("working", case.share(working)),
+        ),
+        (false, Some(finding)) => {
+            let because = cause(finding.cause).map_or("because-unknown", |cause| cause.because);
+            sentence.push(
+                Message::new("say-waits")
+                    .time("step", case.step.ns)
+                    .time("working", working)
+                    .time("waiting", finding.cost.ns)
+                    .message("because", Message::new(because)),
+            );
+        }
+        (false, None) => sentence.push(
+            Message::new("say-waits-somewhere")
+                .time("step", case.step.ns)
+                .time("working", working)
+                .share("waiting", waiting_share(case)),
+        ),
+    }
+    let Some(finding) = primary else { return sentence };
+    if is_work(finding.cause)
+        && let Some(cause) = cause(finding.cause)
+    {
+        sentence.push(Message::new("say-inefficient").message("because", Message::new(cause.because)));
+    }
+    if let Some(gain) = &finding.gain {
+        let limit = cause(gain.next_limit).map_or("limit-compute.bound", |cause| cause.limit);
+        sentence.push(
+            Message::new("say-change")
+                .message("change", finding.remedy.summary.clone())
+                .time("after", gain.step_after.ns)
+                .time("low", gain.step_after.low_ns)
+                .time("high", gain.step_after.high_ns)
+                .message("limit", Message::new(limit)),
+        );
+    }
+    sentence
+}
+
+/// A cause in the GPU's own work rather than a wait.
+fn is_work(cause: &str) -> bool {
+    cause.starts_with("compute.") || matches!(cause, "memory.recompute" | "memory.headroom")
+}

@@ -1,0 +1,34 @@
+# What the program says on standard error.
+
+cli-error = error:{ " " }
+cli-hint = hint:{ " " }
+cli-unknown-cause = there is no cause "{ $cause }"
+cli-did-you-mean = did you mean { $cause }?
+cli-list-causes = `whyidle explain` lists all causes
+
+read-io = { $path }: { $reason }
+read-empty = { $path } is empty
+read-not-a-trace = { $path } is not a profiler trace but { $found }
+read-unreadable = { $path } is unreadable from byte { $byte } on, before any event
+read-damaged = { $path }: the compressed data is damaged after { $byte } inflated bytes, before any event
+read-no-trace = there is no trace in { $path }
+
+found-empty = an empty file
+found-pickle = a Python pickle
+found-sqlite = a SQLite database
+found-nsys-report = an Nsight Systems report
+found-zip = a zip archive
+found-other-compression = data in another compression than gzip
+found-html = a web page
+found-json = JSON without a list of events
+found-recording = the description of a recording
+found-text = text
+found-binary = binary data
+
+hint-check-path = check the path
+hint-export-again = export the trace again, and let the program finish writing it
+hint-record-trace = record one with torch.profiler and export_chrome_trace("trace.json.gz")
+hint-give-directory = give the directory that holds the traces
+hint-use-pytorch-profiler = record with torch.profiler instead
+hint-unpack = unpack it first
+hint-download-again = download the file again: this is a page about it, perhaps a login

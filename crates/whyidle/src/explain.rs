@@ -1,0 +1,65 @@
+//! `whyidle explain`: a cause's page.
+
+use whyidle_diagnosis::Message;
+use whyidle_report::{CAUSES, explain, list_causes};
+
+use crate::output::Output;
+use crate::{REACHED, UNREADABLE};
+
+pub(crate) fn run(cause: Option<&str>, output: &Output) -> u8 {
+    let options = output.text_options(false);
+    let Some(cause) = cause else {
+        output.data(&list_causes(&output.catalog, &options));
+        return REACHED;
+    };
+    if let Some(page) = explain(cause, &output.catalog, &options) {
+        output.data(&page);
+        return REACHED;
+    }
+    let error = Message::new("cli-unknown-cause").name("cause", cause);
+    let near = nearest(cause);
+    let hint = match near {
+        Some(near) => Message::new("cli-did-you-mean").name("cause", near),
+        None => Message::new("cli-list-causes"),
+    };
+    output.error(&error, Some(&hint));
+    UNREADABLE
+}
+
+/// The known id most like `cause`, if one is like it at all.
+fn nearest(cause: &str) -> Option<&'static str> {
+    let distance = |id: &str| edit_distance(&cause.to_ascii_lowercase(), id);
+    let near = CAUSES.iter().min_by_key(|id| (distance(id), id.len()))?;
+    let contained = CAUSES.iter().find(|id| !cause.is_empty() && id.contains(cause));
+    if distance(near) * 3 <= near.len() { Some(near) } else { contained.copied() }
+}
+
+/// Levenshtein distance.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = corner + usize::from(from != *to);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_its_cause_and_nonsense_finds_none() {
+        assert_eq!(nearest("data.worker"), Some("data.workers"));
+        assert_eq!(nearest("host_sync"), Some("host.sync"));
+        assert_eq!(nearest("straggler"), Some("rank.straggler"));
+        assert_eq!(nearest("xyzzy"), None);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+    }
+}

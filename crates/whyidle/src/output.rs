@@ -1,0 +1,86 @@
+//! Where output goes: data to standard output, everything else to standard error.
+
+use std::io::{IsTerminal, Write};
+
+use whyidle_diagnosis::Message;
+use whyidle_readers::ReadError;
+use whyidle_report::{Catalog, Lang, TextOptions};
+
+use crate::args::{Args, When};
+
+/// The catalogue, and how to print.
+pub(crate) struct Output {
+    /// Wording.
+    pub(crate) catalog: Catalog,
+    colour: bool,
+    /// Show progress.
+    pub(crate) progress: bool,
+    /// Progress was asked for, not only allowed.
+    pub(crate) progress_always: bool,
+}
+
+/// Columns where no terminal says how many there are.
+const DEFAULT_WIDTH: usize = 80;
+
+impl Output {
+    pub(crate) fn new(args: &Args) -> Self {
+        let lang = args.lang.as_deref().and_then(Lang::parse);
+        let lang = lang.unwrap_or_else(|| Lang::detect(|name| std::env::var(name).ok()));
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colour = match args.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => std::io::stdout().is_terminal() && !no_colour,
+        };
+        let progress = match args.progress {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => std::io::stderr().is_terminal(),
+        };
+        Self { catalog: Catalog::new(lang), colour, progress, progress_always: args.progress == When::Always }
+    }
+
+    /// How text is set on this terminal.
+    pub(crate) fn text_options(&self, verbose: bool) -> TextOptions {
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let width = columns.or_else(terminal).filter(|&width| width > 0).unwrap_or(DEFAULT_WIDTH);
+        TextOptions { width, colour: self.colour, verbose }
+    }
+
+    /// Prints data. A reader that goes away is no error.
+    pub(crate) fn data(&self, text: &str) {
+        let mut out = anstream::AutoStream::new(
+            std::io::stdout().lock(),
+            if self.colour { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never },
+        );
+        // A closed pipe: nobody is left to tell.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Prints an error with its hint.
+    pub(crate) fn error(&self, error: &Message, hint: Option<&Message>) {
+        let label = self.catalog.message(&Message::new("cli-error"));
+        let mut text = format!("{label}{}\n", self.catalog.message(error));
+        if let Some(hint) = hint {
+            let label = self.catalog.message(&Message::new("cli-hint"));
+            text.push_str(&format!("\n{label}{}\n", self.catalog.message(hint)));
+        }
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Prints a reader's error.
+    pub(crate) fn read_error(&self, error: &ReadError) {
+        let mut message = Message::new(error.id());
+        for (name, value) in error.args() {
+            message = match (name, error) {
+                ("found", ReadError::NotATrace { found, .. }) => {
+                    message.message("found", Message::new(found.message()))
+                }
+                _ => message.name(name, value),
+            };
+        }
+        let hint = error.hint().map(|hint| Message::new(hint.message()));
+        self.error(&message, hint.as_ref());
+    }
+}

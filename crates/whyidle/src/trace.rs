@@ -1,0 +1,214 @@
+//! `whyidle trace`: read, judge, print.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use whyidle_analysis::device::devices;
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::ledger::Line;
+use whyidle_diagnosis::case::Case;
+use whyidle_diagnosis::{Input, Known, Message, Refusal, Verdict, judge, refuse_device, refuse_trace};
+use whyidle_model::Trace;
+use whyidle_readers::recording::{self, Recording};
+use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
+use whyidle_report::{
+    refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
+};
+
+use crate::args::{Format, TraceOptions};
+use crate::output::Output;
+use crate::progress;
+use crate::{REACHED, REFUSED, UNREADABLE};
+
+/// A trace that was read, with what its directory says of it.
+struct Loaded {
+    trace: Trace,
+    input: Input,
+    known: Known,
+}
+
+pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
+    let loaded = match load(options, output) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            output.read_error(&error);
+            return UNREADABLE;
+        }
+    };
+    let inputs: Vec<Input> = loaded.iter().map(|loaded| loaded.input.clone()).collect();
+    let facts: Vec<Option<Facts>> = loaded
+        .par_iter()
+        .map(|loaded| refuse_trace(&loaded.trace, &[]).is_none().then(|| Facts::new(&loaded.trace)))
+        .collect();
+    let judged: Vec<Result<Case<'_>, Refusal>> = loaded
+        .par_iter()
+        .zip(&facts)
+        .map(|(loaded, facts)| match facts {
+            Some(facts) => prepare(loaded, facts, options, &inputs),
+            None => Err(refuse_trace(&loaded.trace, &inputs).unwrap_or_else(|| no_such_rank(&inputs))),
+        })
+        .collect();
+    let (mut cases, mut refusals) = (Vec::new(), Vec::new());
+    for judged in judged {
+        match judged {
+            Ok(case) => cases.push(case),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    order(&mut cases, options.rank);
+    let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+    match (judge(&cases, inputs.clone(), &path), refusals.into_iter().next()) {
+        (Some(verdict), _) => {
+            print(&verdict, options, output);
+            REACHED
+        }
+        (None, refusal) => {
+            print_refusal(&refusal.unwrap_or_else(|| no_such_rank(&inputs)), options, output);
+            REFUSED
+        }
+    }
+}
+
+fn load(options: &TraceOptions, output: &Output) -> Result<Vec<Loaded>, ReadError> {
+    let mut files: Vec<(PathBuf, bool)> = Vec::new();
+    for path in &options.paths {
+        if path.as_os_str() == "-" {
+            files.push((path.clone(), false));
+        } else {
+            let in_directory = path.is_dir();
+            files.extend(find_traces(path)?.into_iter().map(|file| (file, in_directory)));
+        }
+    }
+    let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
+    let bar = progress::bar(output, &paths);
+    let advance = |bytes: u64| bar.inc(bytes);
+    let loaded =
+        files.par_iter().map(|(path, in_directory)| read(path, *in_directory, options, &advance)).collect();
+    bar.finish_and_clear();
+    loaded
+}
+
+fn read(
+    path: &Path,
+    in_directory: bool,
+    options: &TraceOptions,
+    advance: &(dyn Fn(u64) + Sync),
+) -> Result<Loaded, ReadError> {
+    let read_options = ReadOptions { progress: Some(advance), ..ReadOptions::default() };
+    let trace = if path.as_os_str() == "-" {
+        read_trace_from(std::io::stdin(), &read_options)?
+    } else {
+        read_trace(path, &read_options)?
+    };
+    let rank = trace.meta.distributed.as_ref().map(|job| job.rank);
+    let recorded = match path.parent().filter(|_| in_directory) {
+        Some(directory) => recording::read(directory, rank)?,
+        None => None,
+    };
+    let input = Input { path: path.display().to_string(), kind: "kineto", events: trace.events, rank };
+    Ok(Loaded { known: known(recorded.as_ref(), options), trace, input })
+}
+
+/// What the command line and the recording say.
+fn known(recorded: Option<&Recording>, options: &TraceOptions) -> Known {
+    let ns = |ms: f64| (ms * 1e6).round() as i64;
+    Known {
+        step_given_ns: options.step_ms.map(ns),
+        step_measured_ns: recorded.and_then(measured_step_ms).map(ns).filter(|&ns| ns > 0),
+        workers: recorded.and_then(|recorded| recorded.workers),
+        cpus: recorded.and_then(|recorded| recorded.cpus),
+        peak_memory: recorded.and_then(|recorded| recorded.max_memory_allocated),
+        accumulation: recorded.and_then(|recorded| recorded.accum),
+        torch: recorded.and_then(|recorded| recorded.torch.clone()),
+    }
+}
+
+/// The recording's unprofiled step: its mean, else the median of its later half, where the host no
+/// longer runs ahead.
+fn measured_step_ms(recorded: &Recording) -> Option<f64> {
+    recorded.step_ms_mean.or_else(|| {
+        let mut later = recorded.steps_host_ms[recorded.steps_host_ms.len() / 2..].to_vec();
+        later.sort_by(f64::total_cmp);
+        later.get(later.len() / 2).copied()
+    })
+}
+
+fn prepare<'a>(
+    loaded: &'a Loaded,
+    facts: &'a Facts,
+    options: &TraceOptions,
+    inputs: &[Input],
+) -> Result<Case<'a>, Box<Refusal>> {
+    let trace = &loaded.trace;
+    let keep = |number: i64| options.step.as_ref().is_none_or(|range| range.contains(&number));
+    let wanted = |device: &i32| options.device.is_none_or(|wanted| wanted == *device);
+    let device: Option<DeviceFacts> = devices(trace)
+        .into_iter()
+        .filter(wanted)
+        .map(|device| facts.device(trace, device, keep))
+        .max_by_key(|device| device.occupancy.working_ns);
+    let Some(device) = device else {
+        return Err(Refusal {
+            code: "no-such-device",
+            reason: Message::new("refusal-no-such-device"),
+            hint: Message::new("refusal-no-such-device-hint").name("devices", list(&devices(trace))),
+            inputs: inputs.to_vec(),
+            quality: Vec::new(),
+        });
+    };
+    match refuse_device(trace, facts, &device, inputs) {
+        Some(refusal) => Err(refusal),
+        None => Ok(Case::new(trace, facts, device, loaded.known.clone())),
+    }
+}
+
+fn list(devices: &[i32]) -> String {
+    devices.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn no_such_rank(inputs: &[Input]) -> Refusal {
+    Refusal {
+        code: "no-such-rank",
+        reason: Message::new("refusal-no-such-rank"),
+        hint: Message::new("refusal-no-such-rank-hint"),
+        inputs: inputs.to_vec(),
+        quality: Vec::new(),
+    }
+}
+
+/// Puts the rank to show first: the one asked for, else the one that waits least inside collectives,
+/// because that is the one the others wait for.
+fn order(cases: &mut Vec<Case<'_>>, rank: Option<u32>) {
+    if let Some(rank) = rank {
+        let known = cases.iter().any(|case| case.rank().is_some());
+        if known && !cases.iter().any(|case| case.rank() == Some(rank)) {
+            cases.clear();
+            return;
+        }
+        cases.sort_by_key(|case| (case.rank() != Some(rank), case.rank()));
+        return;
+    }
+    let waits = |case: &Case<'_>| case.device.ledger.total(Line::Communication);
+    let first = (0..cases.len()).min_by_key(|&at| (waits(&cases[at]), cases[at].rank()));
+    if let Some(first) = first {
+        let case = cases.remove(first);
+        cases.sort_by_key(Case::rank);
+        cases.insert(0, case);
+    }
+}
+
+fn print(verdict: &Verdict, options: &TraceOptions, output: &Output) {
+    output.data(&match options.format {
+        Format::Text => render_text(verdict, &output.catalog, &output.text_options(options.verbose)),
+        Format::Json => render_json(verdict, &output.catalog),
+        Format::Md => render_markdown(verdict, &output.catalog),
+    });
+}
+
+fn print_refusal(refusal: &Refusal, options: &TraceOptions, output: &Output) {
+    output.data(&match options.format {
+        Format::Text => refusal_text(refusal, &output.catalog, &output.text_options(options.verbose)),
+        Format::Json => refusal_json(refusal, &output.catalog),
+        Format::Md => refusal_markdown(refusal, &output.catalog),
+    });
+}
