@@ -17,24 +17,13 @@ macro_rules! members {
 
         impl $member {
             const COUNT: usize = [$(Self::$variant),*].len();
-            const KEYS: &'static [(&'static [u8], Self)] =
-                &[$(($key, Self::$variant), $(($other, Self::$variant),)*)*];
-            const TABLE: [u8; 256] = {
-                let (mut table, mut i) = ([u8::MAX; 256], 0);
-                while i < Self::KEYS.len() {
-                    let slot = hash(Self::KEYS[i].0);
-                    assert!(table[slot] == u8::MAX, "two keys share a slot: change the hash");
-                    table[slot] = i as u8;
-                    i += 1;
-                }
-                table
-            };
 
             /// The member called `key`, if it is one that is used.
-            #[inline(always)]
             pub(crate) fn by_key(key: &[u8]) -> Option<Self> {
-                let &(name, member) = Self::KEYS.get(usize::from(Self::TABLE[hash(key)]))?;
-                (name == key).then_some(member)
+                match key {
+                    $($key $(| $other)* => Some(Self::$variant),)*
+                    _ => None,
+                }
             }
         }
 
@@ -65,16 +54,6 @@ macro_rules! members {
             }
         }
     };
-}
-
-/// Tells the keys below apart: the compiler checks it.
-#[inline(always)]
-const fn hash(key: &[u8]) -> usize {
-    let n = key.len();
-    if n < 2 {
-        return 0;
-    }
-    (n + key[0] as usize + key[n * 2 / 3] as usize * 4 + key[n - 1] as usize * 6) & 255
 }
 
 members!(
@@ -132,21 +111,3 @@ members!(
         Rank = b"Rank",
     }
 );
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_found_and_others_are_not() {
-        for &(key, member) in Arg::KEYS {
-            assert_eq!(Arg::by_key(key), Some(member));
-        }
-        for &(key, member) in Member::KEYS {
-            assert_eq!(Member::by_key(key), Some(member));
-        }
-        for key in [&b""[..], b"x", b"id", b"bp", b"cbid", b"Ev Idx", b"Correlation"] {
-            assert_eq!((Arg::by_key(key), Member::by_key(key)), (None, None));
-        }
-    }
-}

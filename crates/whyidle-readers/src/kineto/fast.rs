@@ -5,29 +5,68 @@
 //! and so is the end of the bytes: then the reference decides.
 
 use super::event::{Arg, Args, Event, Member};
+use super::keys::Keys;
 use super::strings::{digits_end, string_end};
 
-/// Fills `event` and `args` (both empty) from the object at the start of `bytes` and
-/// returns how many bytes it takes; `None`: a surprise.
-#[inline]
-pub(crate) fn event<'a>(bytes: &'a [u8], event: &mut Event<'a>, args: &mut Args<'a>) -> Option<usize> {
-    members(bytes, 0, |key, at| {
-        let member = Member::by_key(key);
-        let end = match member {
-            Some(Member::Args) if bytes.get(at) == Some(&b'{') => members(bytes, at, |key, at| {
-                let end = value_end(bytes, at)?;
-                if let Some(arg) = Arg::by_key(key) {
-                    args[arg] = &bytes[at..end];
+/// The fast parser. What it remembers makes it faster and changes nothing else.
+pub(crate) struct Fast {
+    members: Keys<Member>,
+    args: Keys<Arg>,
+}
+
+impl Fast {
+    pub(crate) fn new() -> Self {
+        Self { members: Keys::new(Member::by_key), args: Keys::new(Arg::by_key) }
+    }
+
+    /// Fills `event` and `args` (both empty) from the object at the start of `bytes` and
+    /// returns how many bytes it takes; `None`: a surprise.
+    #[inline]
+    pub(crate) fn event<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        event: &mut Event<'a>,
+        args: &mut Args<'a>,
+    ) -> Option<usize> {
+        let mut at = object_start(bytes, 0)?;
+        let (mut context, mut before) = (0, 0);
+        while bytes[at] != b'}' {
+            let key = self.members.find(bytes, at, context, before)?;
+            before = key.id;
+            let value = blank_end(bytes, key.end)?;
+            let end = if key.member == Some(Member::Args) && bytes[value] == b'{' {
+                self.args(bytes, value, context, args)?
+            } else {
+                value_end(bytes, value)?
+            };
+            if let Some(member) = key.member {
+                event[member] = &bytes[value..end];
+                if matches!(member, Member::Ph | Member::Cat) {
+                    // Any number that differs between the usual phases and categories.
+                    context = bytes[value + 1].wrapping_add(bytes[end - 2]);
                 }
-                Some(end)
-            }),
-            _ => value_end(bytes, at),
-        }?;
-        if let Some(member) = member {
-            event[member] = &bytes[at..end];
+            }
+            at = member_end(bytes, end)?;
         }
-        Some(end)
-    })
+        Some(at + 1)
+    }
+
+    #[inline(always)]
+    fn args<'a>(&mut self, bytes: &'a [u8], at: usize, context: u8, args: &mut Args<'a>) -> Option<usize> {
+        let mut at = object_start(bytes, at)?;
+        let mut before = 0;
+        while bytes[at] != b'}' {
+            let key = self.args.find(bytes, at, context, before)?;
+            before = key.id;
+            let value = blank_end(bytes, key.end)?;
+            let end = value_end(bytes, value)?;
+            if let Some(arg) = key.member {
+                args[arg] = &bytes[value..end];
+            }
+            at = member_end(bytes, end)?;
+        }
+        Some(at + 1)
+    }
 }
 
 /// Where the next event begins after one that ended at `at`, if a comma alone is between them.
@@ -41,52 +80,42 @@ pub(crate) fn next_event(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes[next] == b'{').then_some(next)
 }
 
-/// Walks the members of the object at `at`; `take` gets each key and where its value
-/// begins, and returns where the value ends. Returns where the object ends.
+/// Where the first key of the object at `at` is, or its closing bracket.
 #[inline(always)]
-fn members<'a>(
-    bytes: &'a [u8],
-    at: usize,
-    mut take: impl FnMut(&'a [u8], usize) -> Option<usize>,
-) -> Option<usize> {
+fn object_start(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'{') {
         return None;
     }
-    let mut at = blank_end(bytes, at + 1)?;
-    if bytes[at] == b'}' {
-        return Some(at + 1);
-    }
-    loop {
-        let (key, value) = key(bytes, at)?;
-        at = blank_end(bytes, take(key, value)?)?;
-        match bytes[at] {
-            b',' => at = blank_end(bytes, at + 1)?,
-            b'}' => return Some(at + 1),
-            _ => return None,
-        }
+    blank_end(bytes, at + 1)
+}
+
+/// After a member that ends at `at`: where the next key is, or the closing bracket.
+#[inline(always)]
+fn member_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let at = blank_end(bytes, at)?;
+    match bytes[at] {
+        b',' => blank_end(bytes, at + 1).filter(|&at| bytes[at] == b'"'),
+        b'}' => Some(at),
+        _ => None,
     }
 }
 
-/// The key at `at`, and where its value begins.
+/// Where the value of the key at `at` begins; the key itself is of no interest.
 #[inline(always)]
-fn key(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
+fn key_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
         return None;
     }
-    let end = string_end(bytes, at + 1)?;
-    if end.escapes {
-        return None;
-    }
-    let colon = blank_end(bytes, end.quote + 1)?;
+    let colon = blank_end(bytes, string_end(bytes, at + 1)?.quote + 1)?;
     if bytes[colon] != b':' {
         return None;
     }
-    Some((&bytes[at + 1..end.quote], blank_end(bytes, colon + 1)?))
+    blank_end(bytes, colon + 1)
 }
 
 /// The first byte at or after `at` that is no white space; it exists.
 #[inline(always)]
-fn blank_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *bytes.get(at)? {
             b' ' | b'\n' | b'\r' | b'\t' => at += 1,
@@ -168,7 +197,7 @@ fn nested_end(bytes: &[u8], mut at: usize) -> Option<usize> {
                 // `]` and `}` are two above their opening brackets.
                 if bytes[at] != bracket + 2 {
                     if object {
-                        at = key(bytes, at)?.1;
+                        at = key_end(bytes, at)?;
                     }
                     continue;
                 }
@@ -189,7 +218,7 @@ fn nested_end(bytes: &[u8], mut at: usize) -> Option<usize> {
                 b',' => {
                     at = blank_end(bytes, at + 1)?;
                     if object {
-                        at = key(bytes, at)?.1;
+                        at = key_end(bytes, at)?;
                     }
                     break;
                 }

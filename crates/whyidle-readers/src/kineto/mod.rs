@@ -12,6 +12,7 @@ mod check;
 mod event;
 mod fast;
 mod header;
+mod keys;
 mod mend;
 mod number;
 mod reference;
@@ -27,6 +28,7 @@ use crate::ParserChoice;
 use crate::source::Window;
 use build::Builder;
 use event::{Args, Event, Member};
+use fast::Fast;
 use reference::Parsed;
 
 /// A value longer than this is not read: no event or header is.
@@ -46,8 +48,9 @@ pub(crate) enum Failure {
 
 /// Reads the trace in `window`.
 pub(crate) fn read(window: &mut Window, parser: ParserChoice) -> Result<Trace, Failure> {
+    let fast = (parser == ParserChoice::Auto).then(Fast::new);
     let mut reader =
-        Reader { window, builder: Builder::default(), parser, has_events: false, first_broken: None };
+        Reader { window, builder: Builder::default(), fast, has_events: false, first_broken: None };
     let cut = reader.document().is_err();
     if !cut {
         reader.rest_is_blank();
@@ -73,7 +76,8 @@ struct Stop;
 struct Reader<'w> {
     window: &'w mut Window,
     builder: Builder,
-    parser: ParserChoice,
+    /// The fast parser, unless the reference is to do everything.
+    fast: Option<Fast>,
     has_events: bool,
     first_broken: Option<u64>,
 }
@@ -214,7 +218,7 @@ impl Reader<'_> {
                 }
                 b',' => self.window.consume(1),
                 b'{' => {
-                    if self.parser == ParserChoice::Reference || !self.fast_events() {
+                    if !self.fast_events() {
                         self.event()?;
                     }
                 }
@@ -225,11 +229,12 @@ impl Reader<'_> {
 
     /// Takes events for as long as the fast parser is not surprised; false: there was none.
     fn fast_events(&mut self) -> bool {
+        let Some(parser) = &mut self.fast else { return false };
         let rest = self.window.rest();
         let offset = self.window.offset();
         let (mut event, mut args) = (Event::default(), Args::default());
         let (mut at, mut used) = (0, 0);
-        while let Some(length) = fast::event(&rest[at..], &mut event, &mut args) {
+        while let Some(length) = parser.event(&rest[at..], &mut event, &mut args) {
             self.builder.event(&event, &args, offset + at as u64);
             used = at + length;
             match fast::next_event(rest, used) {

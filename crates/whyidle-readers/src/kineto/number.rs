@@ -28,6 +28,9 @@ pub(crate) fn integer(raw: &[u8]) -> Result<i64, NotANumber> {
 
 /// `raw` × 10^`shift`, cut off towards zero.
 fn decimal(raw: &[u8], shift: u32) -> Result<i64, NotANumber> {
+    if raw.is_empty() {
+        return Err(NotANumber::Missing);
+    }
     if let Some(value) = plain(raw, shift) {
         return Ok(value);
     }
