@@ -213,6 +213,12 @@ impl Operators {
         &self.kinds[self.list[operator].kind as usize]
     }
 
+    /// A kind by its number ([`Operator::kind`]).
+    #[must_use]
+    pub fn kind_of(&self, kind: u32) -> &OpKind {
+        &self.kinds[kind as usize]
+    }
+
     /// The tensors among a kind's inputs; none without shapes.
     #[must_use]
     pub fn inputs(&self, kind: &OpKind) -> &[Tensor] {

@@ -1,0 +1,121 @@
+//! Matrix products off the tensor-core grid, padded.
+//!
+//! Tensor cores load 16 bytes at a time along a row. A side that is no multiple of that (8 elements
+//! of 16 bits) takes kernels that load element by element (`align1`), several times slower; whole
+//! tiles are 64 or 128 wide ("Matrix multiplication background user's guide", NVIDIA, §4). A product
+//! counts only if it is also slow for its FLOPs: many odd sides cost nothing.
+
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::operators::MatmulShape;
+use whyidle_analysis::shapes::DType;
+use whyidle_model::Trace;
+
+use super::evidence::{Fact, Gather};
+use super::roof::grid;
+use super::{Change, Context, KernelChange, Spread};
+
+/// Width of a tile: what sides are padded to.
+const TILE: u64 = 64;
+/// Slow for a side off the 16-byte grid: the padded product would take less than this share.
+const SLOW_OFF_GRID: f64 = 0.75;
+/// Slow for a side on that grid but off the tile's.
+const SLOW_OFF_TILE: f64 = 0.5;
+/// Only large products show what a tile costs; small ones are slow for other reasons. FLOPs.
+const LARGE_FLOPS: f64 = 2e9;
+
+/// Padded products run at 85–115 % of the rate of the others.
+const SPREAD: Spread = Spread { less: 0.87, more: 1.18 };
+
+/// The change that padding brings; `None` if no product is both odd and slow.
+#[must_use]
+pub fn alignment(
+    trace: &Trace,
+    facts: &Facts,
+    _device: &DeviceFacts,
+    context: &Context,
+) -> Option<KernelChange> {
+    let mut change = Change::default();
+    let mut gather = Gather::new(trace, facts, context);
+    let mut worst: Option<(i64, u64, u64)> = None;
+    let mut possible = None;
+    for (at, launched) in context.launched.iter().enumerate() {
+        let Some(kind) = context.kind(launched).filter(|_| launched.total_ns > 0) else { continue };
+        let (Some(shape), Some(dtype)) = (kind.matmul, kind.dtype) else { continue };
+        let Some(rate) = rate(context, dtype) else { continue };
+        let Some((padded, side, to)) = padded(shape, dtype) else { continue };
+        let growth = padded.flops() / shape.flops();
+        let ideal = context.roof.dense_ns(padded.flops(), kind.bytes() * growth, rate);
+        let factor = ideal / launched.total_ns as f64;
+        let off_grid = side % grid(dtype) != 0;
+        let slow = if off_grid {
+            factor < SLOW_OFF_GRID
+        } else {
+            factor < SLOW_OFF_TILE && kind.flops >= LARGE_FLOPS
+        };
+        if !slow {
+            continue;
+        }
+        for &id in &launched.activities {
+            change.scale(id, factor);
+        }
+        gather.launched(at);
+        possible = Some(rate);
+        if worst.is_none_or(|(ns, _, _)| launched.total_ns > ns) {
+            worst = Some((launched.total_ns, side, to));
+        }
+    }
+    let mut evidence = gather.finish();
+    evidence.possible = possible;
+    if let Some((_, side, to)) = worst {
+        evidence.facts = vec![(Fact::Side, side as f64), (Fact::PaddedSide, to as f64)];
+    }
+    change.finish(
+        context,
+        false,
+        SPREAD,
+        evidence,
+        "FLOPs of the padded product at the rate of large products on the grid",
+    )
+}
+
+/// Rate to hold a product against. In fp32 the grid matters only where TF32 is in use.
+fn rate(context: &Context, dtype: DType) -> Option<f64> {
+    match dtype {
+        DType::BF16 | DType::F16 | DType::F8 => context.roof.matmul(dtype),
+        DType::F32 => {
+            let seen = context.roof.seen(dtype)?;
+            (seen > context.roof.peak(dtype)?).then_some(seen)
+        }
+        _ => None,
+    }
+}
+
+/// The product with its odd sides padded, the worst of them, and what it becomes; `None` if all fit.
+/// A side below a tile is padded to the 16-byte grid only.
+fn padded(shape: MatmulShape, dtype: DType) -> Option<(MatmulShape, u64, u64)> {
+    let grid = grid(dtype);
+    let pad = |side: u64| side.next_multiple_of(if side < TILE { grid } else { TILE });
+    let new = MatmulShape { m: pad(shape.m), n: pad(shape.n), k: pad(shape.k), ..shape };
+    let sides = [(shape.n, new.n), (shape.k, new.k), (shape.m, new.m)];
+    let odd = sides.iter().find(|(side, _)| side % grid != 0);
+    let worst = odd.or_else(|| sides.iter().find(|(side, to)| side != to))?;
+    Some((new, worst.0, worst.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_padded_to_the_grid_they_miss() {
+        let shape = |m, n, k| MatmulShape { batch: 1, m, n, k };
+        assert_eq!(padded(shape(16384, 50304, 1024), DType::BF16), None);
+        let (new, side, to) = padded(shape(16384, 50257, 1024), DType::BF16).expect("odd");
+        assert_eq!((new, side, to), (shape(16384, 50304, 1024), 50257, 50304));
+        let (new, side, to) = padded(shape(16384, 1024, 50257), DType::BF16).expect("odd");
+        assert_eq!((new.k, side, to), (50304, 50257, 50304));
+        assert_eq!(padded(shape(64, 64, 8), DType::BF16), None);
+        assert_eq!(padded(shape(64, 10, 64), DType::BF16).map(|p| p.2), Some(16));
+        assert_eq!(padded(shape(64, 1000, 64), DType::BF16).map(|p| (p.1, p.2)), Some((1000, 1024)));
+    }
+}

@@ -1,0 +1,228 @@
+//! Attention written out, replaced by a fused kernel.
+//!
+//! Written out, the scores are a tensor of heads × queries × keys that several operators read and
+//! write: product, scale, mask, softmax, dropout, product, and all of it again in backward. It is
+//! recognised by its softmax together with a batched product that has the same scores as result or
+//! operand. Everything that touches the scores goes, and so do the copies that lay out operands for
+//! those products; a fused kernel does the same FLOPs at its own rate ([`super::roof`]).
+//!
+//! A tensor of sequence × width can have the sides of scores. It has fewer elements unless there is
+//! one head; in that case only the softmax and the products count.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::operators::{AttentionShape, MatmulShape, OpClass, OpKind};
+use whyidle_analysis::shapes::{DType, Tensor};
+use whyidle_model::{HostId, HostKind, Trace};
+
+use super::evidence::{Fact, Gather};
+use super::{Change, Context, KernelChange, Spread};
+
+/// Fused kernels differ by library, sequence and mask.
+const SPREAD: Spread = Spread { less: 0.7, more: 1.5 };
+
+/// A score tensor: `heads` matrices of queries × keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Scores {
+    heads: u64,
+    queries: u64,
+    keys: u64,
+}
+
+impl Scores {
+    /// The scores that a tensor can be: at least three sides, the last two queries × keys.
+    fn of(tensor: &Tensor) -> Option<Self> {
+        let (queries, keys) = tensor.matrix_of_batch()?;
+        let (queries, keys) = (u64::try_from(queries).ok()?, u64::try_from(keys).ok()?);
+        let matrix = queries.checked_mul(keys).filter(|&matrix| matrix > 0)?;
+        Some(Self { heads: tensor.elements() / matrix, queries, keys })
+    }
+
+    fn transposed(self) -> Self {
+        Self { queries: self.keys, keys: self.queries, ..self }
+    }
+}
+
+/// What is known of one sort of scores.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    softmax: bool,
+    width: Option<u64>,
+    dtype: Option<DType>,
+    masked: bool,
+    /// A tensor of another meaning has the same sides.
+    ambiguous: bool,
+}
+
+/// The change that fused attention brings; `None` if none is written out.
+#[must_use]
+pub fn attention(
+    trace: &Trace,
+    facts: &Facts,
+    _device: &DeviceFacts,
+    context: &Context,
+) -> Option<KernelChange> {
+    let found = find(trace, context);
+    let wrappers = wrappers(trace, facts, context, &found);
+    let mut change = Change::default();
+    let mut gather = Gather::new(trace, facts, context);
+    let mut main: Option<(i64, AttentionShape, DType)> = None;
+    let mut operators = 0_u64;
+    for (at, launched) in context.launched.iter().enumerate() {
+        let (Some(operator), Some(kind)) = (launched.operator, context.kind(launched)) else { continue };
+        if launched.outside {
+            continue;
+        }
+        let scores = touched(trace, context, kind, &found);
+        let is_layout = || {
+            let host = context.operators.list[operator].host;
+            kind.class == OpClass::Copy
+                && wrapper(trace, facts, host).is_some_and(|above| wrappers.contains(&above))
+        };
+        if scores.is_none() && !is_layout() {
+            continue;
+        }
+        gather.launched(at);
+        operators += u64::from(launched.used_ns > 0);
+        let softmax = scores.filter(|_| is_softmax(trace, kind));
+        let fused = softmax.and_then(|scores| {
+            let (shape, dtype) = shape(scores, found[&scores])?;
+            if main.is_none_or(|(ns, _, _)| launched.total_ns > ns) {
+                main = Some((launched.total_ns, shape, dtype));
+            }
+            let backward = trace.names.get(kind.name).contains("backward");
+            context.roof.attention_ns(shape, dtype, backward)
+        });
+        for (nth, &id) in launched.activities.iter().enumerate() {
+            let length = context.exclusive_ns(id).max(1) as f64;
+            change.scale(id, if nth == 0 { fused.unwrap_or(0.0) / length } else { 0.0 });
+        }
+    }
+    let (_, shape, dtype) = main?;
+    let mut evidence = gather.finish();
+    evidence.possible = Some(context.roof.attention(dtype, shape.width, false)?);
+    let scores = shape.heads as f64 * shape.queries as f64 * shape.keys as f64;
+    evidence.facts = vec![
+        (Fact::Operators, operators as f64 / context.steps.max(1) as f64),
+        (Fact::Heads, shape.heads as f64),
+        (Fact::Queries, shape.queries as f64),
+        (Fact::Keys, shape.keys as f64),
+        (Fact::Width, shape.width as f64),
+        (Fact::Causal, f64::from(u8::from(shape.causal == Some(true)))),
+        (Fact::ScoreBytes, scores * dtype.bytes() as f64),
+    ];
+    change.finish(context, true, SPREAD, evidence, "FLOPs of attention at the rate of fused kernels")
+}
+
+/// Scores in the trace, by what proves them: a softmax over them and a product that makes or uses them.
+fn find(trace: &Trace, context: &Context) -> FxHashMap<Scores, Found> {
+    let mut found: FxHashMap<Scores, Found> = FxHashMap::default();
+    for kind in context.launched.iter().filter_map(|launched| context.kind(launched)) {
+        let scores = context.operators.inputs(kind).first().and_then(Scores::of);
+        if let Some(scores) = scores.filter(|_| is_softmax(trace, kind)) {
+            found.entry(scores).or_default().softmax = true;
+        }
+    }
+    for launched in &context.launched {
+        let Some(kind) = context.kind(launched).filter(|_| !launched.outside) else { continue };
+        if let Some((scores, width)) = kind.matmul.and_then(|shape| product_of(shape, &found)) {
+            if let Some(entry) = found.get_mut(&scores) {
+                (entry.width, entry.dtype) = (Some(width), kind.dtype);
+            }
+            continue;
+        }
+        for tensor in context.operators.inputs(kind) {
+            let Some(entry) = Scores::of(tensor).and_then(|scores| found.get_mut(&scores)) else { continue };
+            entry.ambiguous |= matches!(kind.class, OpClass::RowNorm | OpClass::CrossNorm);
+            entry.masked |= is_mask(trace.names.get(kind.name));
+        }
+    }
+    found.retain(|_, entry| entry.softmax && entry.width.is_some());
+    found
+}
+
+/// The scores that a product makes (queries × keys from heads of a width) or uses, and that width.
+fn product_of(shape: MatmulShape, found: &FxHashMap<Scores, Found>) -> Option<(Scores, u64)> {
+    let MatmulShape { batch, m, n, k } = shape;
+    let scores = |queries, keys| {
+        let scores = Scores { heads: batch, queries, keys };
+        [scores, scores.transposed()].into_iter().find(|scores| found.contains_key(scores))
+    };
+    if batch < 2 {
+        return None;
+    }
+    // Scores are the result, the left or the right operand.
+    let ways = [(scores(m, n), k), (scores(m, k), n), (scores(k, n), m)];
+    let width = |way: &(Option<Scores>, u64)| way.1;
+    ways.into_iter().filter(|way| way.0.is_some()).min_by_key(width).and_then(|way| Some((way.0?, way.1)))
+}
+
+/// The scores that an operator reads or writes.
+fn touched(
+    trace: &Trace,
+    context: &Context,
+    kind: &OpKind,
+    found: &FxHashMap<Scores, Found>,
+) -> Option<Scores> {
+    if let Some(shape) = kind.matmul {
+        return product_of(shape, found).map(|(scores, _)| scores);
+    }
+    if kind.class.is_dense() || kind.class == OpClass::Compiled {
+        return None;
+    }
+    let tensors = context.operators.inputs(kind).iter();
+    let mut of_scores = tensors.filter_map(Scores::of).filter(|scores| found.contains_key(scores));
+    let softmax = is_softmax(trace, kind);
+    of_scores.find(|scores| softmax || !found[scores].ambiguous)
+}
+
+fn is_softmax(trace: &Trace, kind: &OpKind) -> bool {
+    let name = trace.names.get(kind.name);
+    kind.class == OpClass::Softmax && !name.contains("log_softmax")
+}
+
+fn is_mask(name: &str) -> bool {
+    ["masked_fill", "aten::where", "tril", "triu"].iter().any(|part| name.contains(part))
+}
+
+/// The attention behind scores, and the type it computes in.
+///
+/// Square scores with a mask are taken for causal: other masks make other kernels, some slower.
+fn shape(scores: Scores, found: Found) -> Option<(AttentionShape, DType)> {
+    let Scores { heads, queries, keys } = scores;
+    let shape = AttentionShape {
+        heads,
+        queries,
+        keys,
+        width: found.width?,
+        causal: Some(found.masked && queries == keys),
+    };
+    Some((shape, found.dtype?))
+}
+
+/// The `matmul` or `einsum` around an operator.
+fn wrapper(trace: &Trace, facts: &Facts, operator: HostId) -> Option<HostId> {
+    let operators =
+        facts.tree.ancestry(operator).take(6).filter(|at| trace.host.kind[at.index()] == HostKind::Op);
+    operators
+        .filter(|at| {
+            let name = trace.names.get(trace.host.name[at.index()]);
+            matches!(name, "aten::matmul" | "aten::einsum" | "aten::baddbmm" | "aten::bmm")
+        })
+        .last()
+}
+
+/// The wrappers around products of scores: their layout copies serve only them.
+fn wrappers(
+    trace: &Trace,
+    facts: &Facts,
+    context: &Context,
+    found: &FxHashMap<Scores, Found>,
+) -> FxHashSet<HostId> {
+    let products = context.launched.iter().filter(|launched| {
+        let shape = context.kind(launched).and_then(|kind| kind.matmul);
+        shape.is_some_and(|shape| product_of(shape, found).is_some())
+    });
+    let hosts = products.filter_map(|launched| launched.operator).map(|at| context.operators.list[at].host);
+    hosts.filter_map(|host| wrapper(trace, facts, host)).collect()
+}

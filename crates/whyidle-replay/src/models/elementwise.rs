@@ -1,0 +1,142 @@
+//! Memory-bound small operations, fused by a compiler.
+//!
+//! Between two matrix products (attention, convolutions, look-ups), element-wise operators, norms,
+//! casts, reductions and layout copies each read and write whole tensors. Fused, a stretch reads
+//! what comes from outside once and writes what is needed outside once ([`super::flow`]); its time
+//! is those bytes at the bandwidth that compiled kernels reach. A stretch never becomes slower.
+//! What a compiler has already fused, and what it would leave alone, stays as it is.
+
+use rustc_hash::FxHashMap;
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::operators::{OpClass, OpKind};
+use whyidle_model::{GpuId, Sym, Trace};
+
+use super::evidence::{Fact, Gather};
+use super::flow::{Region, regions};
+use super::roof::LEAST_KERNEL_NS;
+use super::{Change, Context, KernelChange, Spread};
+
+/// Share of the streaming bandwidth that compiled fusions reach: some re-read a tensor in a second
+/// kernel, are bound by their arithmetic, or are too small to fill the device.
+const FUSED_SHARE: f64 = 0.70;
+
+/// How far from it they lie.
+const SPREAD: Spread = Spread { less: 0.80, more: 1.25 };
+
+/// The change that fusing brings.
+#[must_use]
+pub fn elementwise(
+    trace: &Trace,
+    facts: &Facts,
+    _device: &DeviceFacts,
+    context: &Context,
+) -> Option<KernelChange> {
+    let bandwidth = context.roof.bandwidth()? * FUSED_SHARE;
+    let mut change = Change::default();
+    let mut gather = Gather::new(trace, facts, context);
+    let mut layout = (0_u64, 0_i64);
+    let mut casts = (0_u64, 0_i64);
+    let (mut after_bytes, mut kept) = (0.0, 0_u64);
+    for region in regions(trace, facts, context) {
+        let old: i64 = region.entries.iter().map(|&entry| context.launched[entry].total_ns).sum();
+        let fused = fused_ns(&region, bandwidth);
+        if fused >= old as f64 || region.entries.len() < 2 && !is_layout_copy(trace, context, &region) {
+            continue;
+        }
+        let keep = region.results.max(1);
+        spread_over(context, &region, keep, fused, &mut change);
+        for &entry in &region.entries {
+            let launched = &context.launched[entry];
+            gather.launched(entry);
+            let count = u64::from(launched.used_ns > 0);
+            if let Some(kind) = context.kind(launched).filter(|kind| kind.class == OpClass::Copy) {
+                let sum = if is_cast(kind) { &mut casts } else { &mut layout };
+                *sum = (sum.0 + count, sum.1 + launched.used_ns);
+            }
+        }
+        if region.entries.iter().any(|&entry| context.launched[entry].used_ns > 0) {
+            after_bytes += region.read + region.written;
+            kept += keep as u64;
+        }
+    }
+    let steps = context.steps.max(1) as f64;
+    let mut evidence = gather.finish();
+    evidence.bytes_after_per_step = after_bytes / steps;
+    evidence.facts = vec![
+        (Fact::KernelsAfter, kept as f64 / steps),
+        (Fact::Casts, casts.0 as f64 / steps),
+        (Fact::CastNs, casts.1 as f64 / steps),
+        (Fact::LayoutCopies, layout.0 as f64 / steps),
+        (Fact::LayoutCopyNs, layout.1 as f64 / steps),
+    ];
+    change.finish(
+        context,
+        false,
+        SPREAD,
+        evidence,
+        "bytes at the borders of fused stretches, over the bandwidth of compiled kernels",
+    )
+}
+
+/// Time of a stretch after fusing, ns.
+fn fused_ns(region: &Region, bandwidth: f64) -> f64 {
+    let moving = (region.read + region.written) / bandwidth * 1e9;
+    moving + LEAST_KERNEL_NS * region.results.max(1) as f64
+}
+
+/// The longest `keep` activities of a stretch take over its new time; the others go.
+fn spread_over(context: &Context, region: &Region, keep: usize, fused: f64, change: &mut Change) {
+    let mut activities: Vec<(i64, GpuId)> = region
+        .entries
+        .iter()
+        .flat_map(|&entry| &context.launched[entry].activities)
+        .map(|&id| (context.exclusive_ns(id), id))
+        .collect();
+    activities.sort_unstable_by_key(|&(ns, id)| (std::cmp::Reverse(ns), id));
+    let kept: i64 = activities.iter().take(keep).map(|&(ns, _)| ns).sum();
+    for (at, &(_, id)) in activities.iter().enumerate() {
+        let factor = if at < keep && kept > 0 { fused / kept as f64 } else { 0.0 };
+        change.scale(id, factor);
+    }
+}
+
+/// A copy between types.
+fn is_cast(kind: &OpKind) -> bool {
+    matches!((kind.reads.first(), kind.writes.first()), (Some(from), Some(to)) if from.1 != to.1)
+}
+
+fn is_layout_copy(_trace: &Trace, context: &Context, region: &Region) -> bool {
+    let mut kinds = region.entries.iter().filter_map(|&entry| context.kind(&context.launched[entry]));
+    kinds.all(|kind| kind.class == OpClass::Copy && !is_cast(kind))
+}
+
+/// GPU time per step of layout copies (`.contiguous()`, `.reshape()` of a permuted tensor) by the
+/// operator or user frame that asked for them, ns; longest first.
+#[must_use]
+pub fn layout_copies(trace: &Trace, facts: &Facts, context: &Context) -> Vec<(Sym, u64, i64)> {
+    use whyidle_model::HostKind;
+    let mut by_caller: FxHashMap<Sym, (u64, i64)> = FxHashMap::default();
+    for launched in &context.launched {
+        let (Some(operator), Some(kind)) = (launched.operator, context.kind(launched)) else { continue };
+        if kind.class != OpClass::Copy || is_cast(kind) || launched.outside || launched.used_ns == 0 {
+            continue;
+        }
+        let host = context.operators.list[operator].host;
+        let caller = super::evidence::user_frame(trace, &facts.tree, host).or_else(|| {
+            let operators =
+                facts.tree.ancestry(host).filter(|at| trace.host.kind[at.index()] == HostKind::Op);
+            operators.last().map(|at| trace.host.name[at.index()])
+        });
+        if let Some(caller) = caller {
+            let row = by_caller.entry(caller).or_default();
+            *row = (row.0 + 1, row.1 + launched.used_ns);
+        }
+    }
+    let steps = context.steps.max(1);
+    let mut rows: Vec<(Sym, u64, i64)> = by_caller
+        .into_iter()
+        .map(|(name, (count, ns))| (name, count / steps as u64, ns / i64::try_from(steps).unwrap_or(1)))
+        .collect();
+    rows.sort_by_key(|&(name, _, ns)| (std::cmp::Reverse(ns), name));
+    rows
+}

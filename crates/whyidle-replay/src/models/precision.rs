@@ -1,0 +1,233 @@
+//! fp32 products and attention, moved to 16 bits by autocast.
+//!
+//! Products and fused attention do the same FLOPs at the rate of the 16-bit type. Around them,
+//! autocast decides types operator by operator (PyTorch, "CUDA op-specific behavior"): products
+//! give 16 bits, norms and softmax give fp32, the rest follow their inputs. From that follow the
+//! casts that are added (read one type, write the other; again in backward) and the element-wise
+//! operators whose tensors halve.
+
+use rustc_hash::FxHashMap;
+use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::operators::{OpClass, OpKind};
+use whyidle_analysis::shapes::DType;
+use whyidle_model::{GpuId, Trace};
+
+use super::context::Launched;
+use super::evidence::{Fact, Gather};
+use super::roof::is_product;
+use super::{Change, Context, KernelChange, Spread};
+
+const SPREAD: Spread = Spread { less: 0.85, more: 1.2 };
+
+/// Of the bytes that an element-wise kernel no longer moves, this share shows in its time: the
+/// rest is arithmetic and access patterns that stay.
+const BYTES_SHOW: f64 = 0.6;
+
+/// The change that 16-bit autocast brings; `None` without fp32 products.
+#[must_use]
+pub fn precision(
+    trace: &Trace,
+    facts: &Facts,
+    _device: &DeviceFacts,
+    context: &Context,
+) -> Option<KernelChange> {
+    let half = half_type(context)?;
+    let rate = context.roof.matmul(half)?;
+    let mut change = Change::default();
+    let mut gather = Gather::new(trace, facts, context);
+    let mut types = Types::default();
+    let mut casts = Casts::default();
+    let mut tf32_saved = 0.0;
+    let (mut fp32_ns, mut tf32_ns) = (0_i64, 0_i64);
+    let mut carrier: Option<GpuId> = None;
+    for (at, launched) in context.launched.iter().enumerate() {
+        let Some(kind) = context.kind(launched).filter(|_| !launched.outside) else { continue };
+        if kind.class == OpClass::Copy && is_cast(kind) && launched.used_ns > 0 {
+            casts.seen += 1;
+            casts.seen_ns += launched.used_ns;
+        }
+        let old = launched.total_ns as f64;
+        if kind.class.is_dense() && kind.dtype == Some(DType::F32) && kind.flops > 0.0 && old > 0.0 {
+            casts.added(types.dense(kind, launched), launched);
+            let new = dense_ns(context, kind, half, rate);
+            launched.activities.iter().for_each(|&id| change.scale(id, (new / old).min(1.0)));
+            gather.launched(at);
+            let in_tf32 = is_tf32(trace, context, launched, kind);
+            *(if in_tf32 { &mut tf32_ns } else { &mut fp32_ns }) += launched.used_ns;
+            if let Some(rate) = context.roof.tf32().filter(|_| !in_tf32 && is_product(kind.class)) {
+                let tf32 = context.roof.dense_ns(kind.flops, kind.bytes(), rate);
+                tf32_saved += (launched.used_ns as f64 * (1.0 - tf32 / old)).max(0.0);
+            }
+            carrier = carrier.or_else(|| longest(context, launched));
+        } else {
+            let (factor, added) = types.other(trace, kind, launched);
+            casts.added(added, launched);
+            if factor < 1.0 {
+                launched.activities.iter().for_each(|&id| change.scale(id, factor));
+            }
+        }
+    }
+    if fp32_ns + tf32_ns == 0 {
+        return None;
+    }
+    let bandwidth = context.roof.bandwidth();
+    let cast_ns = bandwidth.map_or(0.0, |bandwidth| casts.bytes / bandwidth * 1e9);
+    let mut evidence = gather.finish();
+    evidence.possible = Some(rate);
+    let steps = context.steps.max(1) as f64;
+    evidence.facts = vec![
+        (Fact::Tf32InUse, f64::from(u8::from(tf32_ns > fp32_ns))),
+        (Fact::Tf32SavedNs, tf32_saved / steps),
+        (Fact::AddedCastNs, cast_ns / steps),
+        (Fact::Casts, casts.seen as f64 / steps),
+        (Fact::CastNs, casts.seen_ns as f64 / steps),
+    ];
+    let change = change.finish(
+        context,
+        false,
+        SPREAD,
+        evidence,
+        "FLOPs at the 16-bit rate; autocast's casts by their bytes",
+    )?;
+    Some(with_casts(change, context, cast_ns / steps))
+}
+
+/// Adds the time of new casts: every scaled activity takes its part, since none of them exists yet.
+fn with_casts(mut change: KernelChange, context: &Context, cast_ns: f64) -> KernelChange {
+    let after: f64 = change.scaled.iter().map(|&(id, factor)| context.used_ns(id) as f64 * factor).sum();
+    let after = after / context.steps.max(1) as f64;
+    if after > 0.0 {
+        let stretch = 1.0 + cast_ns / after;
+        change.scaled.iter_mut().for_each(|row| row.1 *= stretch);
+        let added = cast_ns.round() as i64;
+        change.saved_ns_per_step -= added;
+        change.low_ns_per_step -= (cast_ns * SPREAD.more).round() as i64;
+        change.high_ns_per_step -= (cast_ns * SPREAD.less).round() as i64;
+    }
+    change
+}
+
+/// The 16-bit type that the trace computes in already, else the product's.
+fn half_type(context: &Context) -> Option<DType> {
+    let seen = [DType::BF16, DType::F16].into_iter().find(|&dtype| context.roof.seen(dtype).is_some());
+    seen.or_else(|| context.rates.map(|rates| rates.half().0))
+}
+
+/// Length of a product or of attention in `half`, ns.
+fn dense_ns(context: &Context, kind: &OpKind, half: DType, rate: f64) -> f64 {
+    let backward = kind.class == OpClass::AttentionBackward;
+    let attention = kind.attention.and_then(|shape| context.roof.attention_ns(shape, half, backward));
+    attention.unwrap_or_else(|| context.roof.dense_ns(kind.flops, kind.bytes() / 2.0, rate))
+}
+
+/// Whether an fp32 product ran in tensor cores: its kernel's name says so, or its rate is above
+/// what the product can do without.
+fn is_tf32(trace: &Trace, context: &Context, launched: &Launched, kind: &OpKind) -> bool {
+    let named = launched.activities.iter().any(|&id| {
+        let name = trace.names.get(trace.gpu.name[id.index()]);
+        let tensor = ["tf32", "tensorop", "s1688", "hmma", "xf32"].iter().any(|part| name.contains(part));
+        tensor && !name.contains("simt")
+    });
+    let achieved = kind.flops / launched.total_ns.max(1) as f64 * 1e9;
+    named || context.roof.peak(DType::F32).is_some_and(|peak| achieved > peak)
+}
+
+fn longest(context: &Context, launched: &Launched) -> Option<GpuId> {
+    launched.activities.iter().copied().max_by_key(|&id| context.exclusive_ns(id))
+}
+
+fn is_cast(kind: &OpKind) -> bool {
+    matches!((kind.reads.first(), kind.writes.first()), (Some(from), Some(to))
+        if from.1 != to.1 && from.1.is_float() && to.1.is_float())
+}
+
+/// Casts: those recorded, and those that autocast would add.
+#[derive(Default)]
+struct Casts {
+    seen: u64,
+    seen_ns: i64,
+    /// Bytes of added casts in the steps used.
+    bytes: f64,
+}
+
+impl Casts {
+    /// Adds casts of `elements` between fp32 and 16 bits.
+    fn added(&mut self, elements: f64, launched: &Launched) {
+        if launched.used_ns > 0 {
+            self.bytes += elements * 6.0;
+        }
+    }
+}
+
+/// Types of the latest tensors under autocast, by number of elements: true for 16 bits.
+#[derive(Default)]
+struct Types {
+    latest: FxHashMap<u64, [Option<bool>; 2]>,
+    /// Type of the latest sum of two equal tensors: a residual stream.
+    sums: FxHashMap<u64, bool>,
+}
+
+impl Types {
+    fn push(&mut self, elements: u64, half: bool) {
+        let row = self.latest.entry(elements).or_default();
+        *row = [Some(half), row[0]];
+    }
+
+    fn is_half(&self, elements: u64) -> bool {
+        self.latest.get(&elements).and_then(|row| row[0]) == Some(true)
+    }
+
+    /// A product: elements of the casts that its operands need.
+    fn dense(&mut self, kind: &OpKind, launched: &Launched) -> f64 {
+        let mut cast = 0.0;
+        let operands = if launched.backward { 1 } else { kind.reads.len() };
+        for &(elements, _) in kind.reads.iter().take(operands) {
+            if !self.is_half(elements) {
+                // A cast in forward comes back in backward, for the gradient.
+                cast += elements as f64 * if launched.backward { 1.0 } else { 2.0 };
+                self.push(elements, true);
+            }
+        }
+        for &(elements, _) in &kind.writes {
+            self.push(elements, true);
+        }
+        cast
+    }
+
+    /// Anything else: its new length over the old, and elements of the casts it needs.
+    fn other(&mut self, trace: &Trace, kind: &OpKind, launched: &Launched) -> (f64, f64) {
+        let name = trace.names.get(kind.name);
+        let Some(&(out, dtype)) = kind.writes.first().or_else(|| kind.reads.first()) else {
+            return (1.0, 0.0);
+        };
+        if dtype != DType::F32 {
+            kind.writes.iter().for_each(|&(elements, dtype)| self.push(elements, dtype.is_half()));
+            return (1.0, 0.0);
+        }
+        let both = if launched.backward { 1.0 } else { 2.0 };
+        let large = |&&(elements, _): &&(u64, DType)| elements * 2 >= out;
+        let sums = name.starts_with("aten::add") && kind.reads.iter().filter(large).count() > 1;
+        let (half, cast) = match kind.class {
+            OpClass::RowNorm => (false, if self.is_half(out) && !launched.backward { 2.0 } else { 0.0 }),
+            // The loss' log-softmax keeps the type of its input; what follows it wants fp32.
+            OpClass::Softmax if name.contains("log_softmax") => {
+                let half = self.is_half(out);
+                (half, if half && !launched.backward { both } else { 0.0 })
+            }
+            OpClass::Softmax => (false, if self.is_half(out) && !launched.backward { 2.0 } else { 0.0 }),
+            OpClass::Fill => return (1.0, 0.0),
+            _ if sums => {
+                let row = self.latest.get(&out).copied().unwrap_or_default();
+                let other = self.sums.get(&out).copied().or(row[1]);
+                (row[0] == Some(true) && other == Some(true), 0.0)
+            }
+            _ => (kind.reads.iter().filter(large).all(|&(elements, _)| self.is_half(elements)), 0.0),
+        };
+        if sums {
+            self.sums.insert(out, half);
+        }
+        kind.writes.iter().for_each(|&(elements, _)| self.push(elements, half));
+        let factor = if half { 1.0 - BYTES_SHOW / 2.0 } else { 1.0 };
+        (factor, cast * out as f64)
+    }
+}

@@ -1,0 +1,1 @@
+//! Small synthetic traces for the tests of the models.
