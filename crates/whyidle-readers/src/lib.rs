@@ -13,6 +13,7 @@ mod kineto;
 pub mod recording;
 mod sniff;
 mod source;
+mod window;
 
 use std::fs::File;
 use std::io::Read;
@@ -61,7 +62,7 @@ pub fn read_trace_from(reader: impl Read + Send, options: &ReadOptions<'_>) -> R
 }
 
 fn read(reader: impl Read + Send, path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadError> {
-    source::with_window(reader, options.progress, |window| {
+    window::with_window(reader, options.progress, |window| {
         window.extend();
         if let Some(found) = sniff::no_json(window.rest(), path) {
             return match window.take_failure() {
@@ -86,4 +87,5 @@ fn read(reader: impl Read + Send, path: &Path, options: &ReadOptions<'_>) -> Res
             kineto::Failure::Unreadable(byte) => ReadError::Unreadable { path: path.to_owned(), byte },
         })
     })
+    .map_err(|error| ReadError::io(path, error))?
 }

@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use whyidle_model::{
-    Collective, CollectiveOwner, GpuActivity, GpuKind, HostEvent, HostId, HostKind, NoteCode, StreamId, Sym,
-    SyncRecord, ThreadId, Trace,
+    Collective, CollectiveOwner, GpuActivity, GpuKind, HostEvent, HostId, HostKind, NoteCode, Stream,
+    StreamId, Sym, SyncRecord, Thread, ThreadId, Trace,
 };
 
 use super::category::{Category, category, keeps_inputs};
 use super::event::{Arg, Args, Event, Member};
 use super::number::{self, NotANumber};
+use super::places::Places;
 use super::text::{Symbols, text};
 
 /// Longer than any profile: an event that claims more is faulty.
@@ -23,10 +24,9 @@ const MAX_ROWS: usize = u32::MAX as usize - 1;
 pub(crate) struct Builder {
     pub(crate) trace: Trace,
     symbols: Symbols,
-    threads: FxHashMap<(i64, i64), ThreadId>,
-    last_thread: Option<(i64, i64, ThreadId)>,
-    streams: FxHashMap<(i32, i64), StreamId>,
-    last_stream: Option<(i32, i64, StreamId)>,
+    threads: Places<i64, ThreadId>,
+    streams: Places<i32, StreamId>,
+    /// Of all threads that were named, also those without events.
     thread_names: FxHashMap<(i64, i64), Sym>,
     /// By symbol: whether an operator of this name keeps its `Concrete Inputs`.
     keeps_inputs: Vec<Option<bool>>,
@@ -75,7 +75,7 @@ impl Builder {
             HostKind::Runtime | HostKind::Driver => number::link(args[Arg::Correlation]),
             _ => number::link(args[Arg::External]),
         };
-        let thread = self.thread(number::identity(event[Member::Pid]), number::identity(event[Member::Tid]));
+        let thread = self.thread(event);
         let sequence =
             number::integer(args[Arg::Sequence]).ok().and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
         let id = self.trace.host.push(HostEvent {
@@ -252,40 +252,25 @@ impl Builder {
         None
     }
 
-    fn thread(&mut self, pid: Option<i64>, tid: Option<i64>) -> ThreadId {
-        let (pid, tid) = (pid.unwrap_or(-1), tid.unwrap_or(-1));
-        if let Some((last_pid, last_tid, id)) = self.last_thread
-            && (last_pid, last_tid) == (pid, tid)
-        {
-            return id;
-        }
+    fn thread(&mut self, event: &Event<'_>) -> ThreadId {
+        let pid = number::identity(event[Member::Pid]).unwrap_or(-1);
+        let tid = number::identity(event[Member::Tid]).unwrap_or(-1);
         let threads = &mut self.trace.threads;
-        let id = *self.threads.entry((pid, tid)).or_insert_with(|| {
-            threads.push(whyidle_model::Thread { pid, tid, name: Sym::EMPTY });
+        self.threads.get(pid, tid, || {
+            threads.push(Thread { pid, tid, name: Sym::EMPTY });
             ThreadId::from_index(threads.len() - 1)
-        });
-        self.last_thread = Some((pid, tid, id));
-        id
+        })
     }
 
     fn stream(&mut self, event: &Event<'_>, args: &Args<'_>) -> StreamId {
         let device = device(event, args);
-        let number = number::integer(args[Arg::Stream])
-            .ok()
-            .or_else(|| number::identity(event[Member::Tid]))
-            .unwrap_or(-1);
-        if let Some((last_device, last_number, id)) = self.last_stream
-            && (last_device, last_number) == (device, number)
-        {
-            return id;
-        }
+        let number = number::integer(args[Arg::Stream]).ok().or_else(|| number::identity(event[Member::Tid]));
+        let number = number.unwrap_or(-1);
         let streams = &mut self.trace.streams;
-        let id = *self.streams.entry((device, number)).or_insert_with(|| {
-            streams.push(whyidle_model::Stream { device, number });
+        self.streams.get(device, number, || {
+            streams.push(Stream { device, number });
             StreamId::from_index(streams.len() - 1)
-        });
-        self.last_stream = Some((device, number, id));
-        id
+        })
     }
 
     /// The trace, with what only the whole of it can tell.

@@ -6,7 +6,7 @@ use super::event::{Args, Event};
 use super::fast::Fast;
 use super::reference::{self, Parsed};
 use crate::ParserChoice;
-use crate::source::tests::with_tiny_window;
+use crate::window::tests::with_tiny_window;
 
 type Parts<'a> = (Event<'a>, Args<'a>, usize);
 

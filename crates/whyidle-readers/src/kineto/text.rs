@@ -21,6 +21,9 @@ pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     }))
 }
 
+/// Longer lists are not remembered.
+const MAX_REMEMBERED: usize = 1 << 10;
+
 /// Remembered texts of either sort; a power of two.
 const SLOTS: usize = 1 << 12;
 
@@ -66,11 +69,14 @@ impl Symbols {
             return Sym::EMPTY;
         }
         let (known, sym) = &mut self.compact[slot_of(raw)];
-        if **known != *raw {
-            *sym = names.intern(&String::from_utf8_lossy(&compact(raw)));
-            *known = raw.into();
+        if **known == *raw {
+            return *sym;
         }
-        *sym
+        let new = names.intern(&String::from_utf8_lossy(&compact(raw)));
+        if raw.len() <= MAX_REMEMBERED {
+            (*known, *sym) = (raw.into(), new);
+        }
+        new
     }
 }
 

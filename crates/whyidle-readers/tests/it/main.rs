@@ -40,3 +40,16 @@ fn names(trace: &Trace) -> Vec<&str> {
 fn notes(trace: &Trace) -> Vec<(NoteCode, u64)> {
     trace.notes.sorted().iter().map(|note| (note.code, note.count)).collect()
 }
+
+#[test]
+fn progress_reaches_the_size_of_the_file() -> Result<(), Box<dyn std::error::Error>> {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces/current.json");
+    let seen = AtomicU64::new(0);
+    let progress = |bytes| seen.store(bytes, Ordering::Relaxed);
+    let options = ReadOptions { progress: Some(&progress), ..ReadOptions::default() };
+    whyidle_readers::read_trace(&path, &options)?;
+    assert_eq!(seen.into_inner(), CURRENT.len() as u64);
+    Ok(())
+}
