@@ -96,6 +96,7 @@ impl Builder {
     }
 
     /// What only some operators have: a call stack, concrete inputs, a collective.
+    /// `Module Hierarchy` is not kept: it names modules, not frames, and stacks name both.
     fn operator_extras(&mut self, id: HostId, name: Sym, args: &Args<'_>) {
         if args[Arg::Stack].len() > 2 {
             let stack = self.text(args[Arg::Stack]);
