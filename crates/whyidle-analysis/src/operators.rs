@@ -187,10 +187,14 @@ impl Operators {
             let owner = whole.unwrap_or(innermost);
             all.owner[row] = *of_host.entry(owner.0).or_insert_with(|| {
                 let inputs = all.shapes.parse(trace, owner);
-                let key = (trace.host.name[owner.index()], inputs, detail(trace, tree, owner));
+                let class = class(owner).unwrap_or(OpClass::Other);
+                let kernel = (class == OpClass::Copy).then_some(trace.gpu.name[row]);
+                let detail = detail(trace, tree, owner).or(kernel);
+                let key = (trace.host.name[owner.index()], inputs, detail);
                 let kind = *of_kind.entry(key).or_insert_with(|| {
-                    let class = class(owner).unwrap_or(OpClass::Other);
-                    all.kinds.push(kind(trace, tree, owner, class, inputs, &all.shapes));
+                    let element = kernel.and_then(|kernel| element_of_copy(trace.names.get(kernel)));
+                    let source = Source { trace, tree, operator: owner, element };
+                    all.kinds.push(kind(&source, class, inputs, &all.shapes));
                     u32::try_from(all.kinds.len() - 1).unwrap_or(NONE)
                 });
                 all.list.push(Operator { host: owner, kind });
@@ -242,14 +246,34 @@ fn described(trace: &Trace, tree: &HostTree, operator: HostId) -> Option<HostId>
     tree.ancestry(operator).take(3).find(|&at| trace.host.concrete_inputs(at).is_some())
 }
 
-fn kind(
-    trace: &Trace,
-    tree: &HostTree,
+/// Where a kind is read from.
+struct Source<'a> {
+    trace: &'a Trace,
+    tree: &'a HostTree,
     operator: HostId,
-    class: OpClass,
-    inputs: Option<InputsId>,
-    shapes: &Shapes,
-) -> OpKind {
+    /// Type of the elements that its kernel copies, if the kernel's name says so.
+    element: Option<DType>,
+}
+
+/// The type in the name of a kernel that concatenates: `CatArrayBatchedCopy<float, …>`, or no more
+/// than its size (`OpaqueType<2u>`): then a type of that size, since only bytes count.
+fn element_of_copy(kernel: &str) -> Option<DType> {
+    let (_, argument) = kernel.split_once("CatArray")?.1.split_once('<')?;
+    let argument = argument.trim_start_matches("at::native::").trim_start_matches("(anonymous namespace)::");
+    if let Some(size) = argument.strip_prefix("OpaqueType<") {
+        return match size.as_bytes().first() {
+            Some(b'1') => Some(DType::I8),
+            Some(b'2') => Some(DType::BF16),
+            Some(b'4') => Some(DType::F32),
+            Some(b'8') => Some(DType::I64),
+            _ => None,
+        };
+    }
+    DType::parse(argument.split(',').next()?)
+}
+
+fn kind(source: &Source<'_>, class: OpClass, inputs: Option<InputsId>, shapes: &Shapes) -> OpKind {
+    let Source { trace, tree, operator, element } = *source;
     let tensors = inputs.map_or(&[][..], |id| shapes.get(id));
     let name = trace.host.name[operator.index()];
     let base = base_name(trace.names.get(name));
@@ -302,7 +326,7 @@ fn kind(
             }
         }
         OpClass::Compiled => kind.reads.retain(|&(elements, _)| elements > 1),
-        _ => (kind.reads, kind.writes) = flow(base, class, tensors),
+        _ => (kind.reads, kind.writes) = flow(base, class, tensors, element),
     }
     kind
 }
@@ -484,7 +508,12 @@ fn attention_shape(
 }
 
 /// What an element-wise operator, norm, copy or reduction reads and writes.
-fn flow(base: &str, class: OpClass, tensors: &[Tensor]) -> (Vec<Volume>, Vec<Volume>) {
+fn flow(
+    base: &str,
+    class: OpClass,
+    tensors: &[Tensor],
+    element: Option<DType>,
+) -> (Vec<Volume>, Vec<Volume>) {
     let volumes = || tensors.iter().filter_map(volume);
     let largest = volumes().max_by_key(|&(elements, _)| elements);
     match class {
@@ -494,7 +523,8 @@ fn flow(base: &str, class: OpClass, tensors: &[Tensor]) -> (Vec<Volume>, Vec<Vol
         }
         OpClass::Copy => {
             // Concatenation: the list has no type of its own; two bytes are the common case.
-            let all = tensors.iter().map(|t| (t.elements(), t.dtype.unwrap_or(DType::BF16)));
+            let listed = element.unwrap_or(DType::BF16);
+            let all = tensors.iter().map(|t| (t.elements(), t.dtype.unwrap_or(listed)));
             let reads: Vec<Volume> = all.collect();
             let sum = reads.iter().map(|&(elements, _)| elements).fold(0, u64::saturating_add);
             let writes = reads.first().map(|&(_, dtype)| (sum, dtype));
@@ -659,6 +689,18 @@ mod tests {
         };
         assert_eq!(mask("[True, True, False]"), 2.0);
         assert_eq!(mask("[False, True, False]"), 1.0);
+    }
+
+    #[test]
+    fn kernels_that_concatenate_name_their_type() {
+        let of = |argument: &str| {
+            element_of_copy(&format!("void at::CatArrayBatchedCopy<{argument}, unsigned int, 4>"))
+        };
+        assert_eq!(of("at::native::(anonymous namespace)::OpaqueType<4u>"), Some(DType::F32));
+        assert_eq!(of("float"), Some(DType::F32));
+        assert_eq!(of("c10::Half"), Some(DType::F16));
+        assert_eq!(of("what"), None);
+        assert_eq!(element_of_copy("vectorized_elementwise_kernel<4>"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use whyidle_analysis::operators::MatmulShape;
 use whyidle_analysis::shapes::DType;
 use whyidle_model::Trace;
 
+use super::context::Launched;
 use super::evidence::{Fact, Gather};
 use super::roof::grid;
 use super::{Change, Context, KernelChange, Spread};
@@ -44,13 +45,16 @@ pub fn alignment(
         let Some(rate) = rate(context, dtype) else { continue };
         let Some((padded, side, to)) = padded(shape, dtype) else { continue };
         let growth = padded.flops() / shape.flops();
-        let ideal = context.roof.dense_ns(padded.flops(), kind.bytes() * growth, rate);
+        let ideal = context.roof.matmul_ns(padded, kind.bytes() * growth, rate);
         let factor = ideal / launched.total_ns as f64;
         let off_grid = side % grid(dtype) != 0;
-        let slow = if off_grid {
-            factor < SLOW_OFF_GRID
-        } else {
-            factor < SLOW_OFF_TILE && kind.flops >= LARGE_FLOPS
+        let large = kind.flops >= LARGE_FLOPS;
+        let slow = match loads(trace, launched, dtype) {
+            // It loads less than 16 bytes at a time: a side that matters is odd.
+            Some(false) => factor < SLOW_OFF_GRID,
+            // It loads 16 bytes: what is odd does not matter, or only for the tiles.
+            Some(true) => factor < SLOW_OFF_TILE && large && !off_grid,
+            None => large && factor < if off_grid { SLOW_OFF_GRID } else { SLOW_OFF_TILE },
         };
         if !slow {
             continue;
@@ -90,6 +94,23 @@ fn rate(context: &Context, dtype: DType) -> Option<f64> {
     }
 }
 
+/// Whether the kernel loads 16 bytes at a time, by its name: CUTLASS names the elements that operands
+/// are aligned to (`…_align8`, in older cuBLAS `…_aligna4_alignc4`). `None` if the name does not say.
+fn loads(trace: &Trace, launched: &Launched, dtype: DType) -> Option<bool> {
+    let names = launched.activities.iter().map(|&id| trace.names.get(trace.gpu.name[id.index()]));
+    names.filter_map(aligned_elements).min().map(|elements| elements >= grid(dtype))
+}
+
+/// The least number of elements that follows `align` in a kernel's name.
+fn aligned_elements(name: &str) -> Option<u64> {
+    let after = name.split("_align").skip(1).filter_map(|rest| {
+        let digits = rest.trim_start_matches(['a', 'b', 'c', 'n', 'e', 'd', '_']);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse().ok()
+    });
+    after.min()
+}
+
 /// The product with its odd sides padded, the worst of them, and what it becomes; `None` if all fit.
 /// A side below a tile is padded to the 16-byte grid only.
 fn padded(shape: MatmulShape, dtype: DType) -> Option<(MatmulShape, u64, u64)> {
@@ -105,6 +126,20 @@ fn padded(shape: MatmulShape, dtype: DType) -> Option<(MatmulShape, u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_say_what_they_are_aligned_to() {
+        assert_eq!(
+            aligned_elements("cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(x)"),
+            Some(1)
+        );
+        assert_eq!(
+            aligned_elements("cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_tn_align8>"),
+            Some(8)
+        );
+        assert_eq!(aligned_elements("sm80_xmma_gemm_f32f32_tn_n_ffma_aligna4_alignc4_execute"), Some(4));
+        assert_eq!(aligned_elements("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"), None);
+    }
 
     #[test]
     fn sides_are_padded_to_the_grid_they_miss() {

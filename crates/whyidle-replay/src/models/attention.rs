@@ -21,6 +21,10 @@ use super::{Change, Context, KernelChange, Spread};
 /// Fused kernels differ by library, sequence and mask.
 const SPREAD: Spread = Spread { less: 0.7, more: 1.5 };
 
+/// Dropout inside a fused kernel draws a random number per score: forward and backward together take
+/// about twice as long (cuDNN through torch 2.11 on an H200, heads of 64).
+const DROPOUT: f64 = 2.0;
+
 /// A score tensor: `heads` matrices of queries × keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Scores {
@@ -43,13 +47,46 @@ impl Scores {
     }
 }
 
+/// What masks scores, by the sides of the mask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Mask {
+    /// Nothing.
+    #[default]
+    None,
+    /// One row per item, the same for all queries: padding.
+    Padding,
+    /// A matrix per item: causal, padding, or both.
+    PerItem,
+    /// One square matrix for all: causal.
+    Shared,
+}
+
+impl Mask {
+    /// The mask that an operator on scores applies with another of its inputs.
+    fn of(name: &str, scores: Scores, other: &Tensor) -> Self {
+        let applies = ["masked_fill", "aten::where", "aten::add", "aten::mul", "tril", "triu"];
+        let (matrix, [.., columns]) = (scores.queries * scores.keys, &*other.dims) else { return Self::None };
+        let fits = u64::try_from(*columns) == Ok(scores.keys) && other.dims.len() > 1;
+        if !fits || other.elements() >= scores.heads * matrix || !applies.iter().any(|at| name.contains(at)) {
+            return Self::None;
+        }
+        match other.elements() {
+            elements if elements == matrix && scores.queries == scores.keys => Self::Shared,
+            elements if elements % matrix == 0 => Self::PerItem,
+            _ => Self::Padding,
+        }
+    }
+}
+
 /// What is known of one sort of scores.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     softmax: bool,
     width: Option<u64>,
     dtype: Option<DType>,
-    masked: bool,
+    mask: Mask,
+    /// Dropout on the scores.
+    dropout: bool,
     /// A tensor of another meaning has the same sides.
     ambiguous: bool,
 }
@@ -91,7 +128,7 @@ pub fn attention(
                 main = Some((launched.total_ns, shape, dtype));
             }
             let backward = trace.names.get(kind.name).contains("backward");
-            context.roof.attention_ns(shape, dtype, backward)
+            context.roof.attention_ns(shape, dtype, backward).map(|ns| ns * extra(found[&scores]))
         });
         for (nth, &id) in launched.activities.iter().enumerate() {
             let length = context.exclusive_ns(id).max(1) as f64;
@@ -131,11 +168,17 @@ fn find(trace: &Trace, context: &Context) -> FxHashMap<Scores, Found> {
             }
             continue;
         }
-        for tensor in context.operators.inputs(kind) {
-            let Some(entry) = Scores::of(tensor).and_then(|scores| found.get_mut(&scores)) else { continue };
-            entry.ambiguous |= matches!(kind.class, OpClass::RowNorm | OpClass::CrossNorm);
-            entry.masked |= is_mask(trace.names.get(kind.name));
-        }
+        let inputs = context.operators.inputs(kind);
+        let of_scores = inputs.iter().filter_map(Scores::of).find(|scores| found.contains_key(scores));
+        let Some((scores, entry)) =
+            of_scores.and_then(|scores| found.get_mut(&scores).map(|entry| (scores, entry)))
+        else {
+            continue;
+        };
+        let name = trace.names.get(kind.name);
+        entry.ambiguous |= matches!(kind.class, OpClass::RowNorm | OpClass::CrossNorm);
+        entry.dropout |= name.contains("dropout");
+        entry.mask = inputs.iter().map(|other| Mask::of(name, scores, other)).fold(entry.mask, Mask::max);
     }
     found.retain(|_, entry| entry.softmax && entry.width.is_some());
     found
@@ -181,23 +224,22 @@ fn is_softmax(trace: &Trace, kind: &OpKind) -> bool {
     kind.class == OpClass::Softmax && !name.contains("log_softmax")
 }
 
-fn is_mask(name: &str) -> bool {
-    ["masked_fill", "aten::where", "tril", "triu"].iter().any(|part| name.contains(part))
-}
-
 /// The attention behind scores, and the type it computes in.
-///
-/// Square scores with a mask are taken for causal: other masks make other kernels, some slower.
 fn shape(scores: Scores, found: Found) -> Option<(AttentionShape, DType)> {
     let Scores { heads, queries, keys } = scores;
-    let shape = AttentionShape {
-        heads,
-        queries,
-        keys,
-        width: found.width?,
-        causal: Some(found.masked && queries == keys),
+    let causal = found.mask == Mask::Shared;
+    Some((AttentionShape { heads, queries, keys, width: found.width?, causal: Some(causal) }, found.dtype?))
+}
+
+/// Factor on the time of a fused kernel for what it must do besides.
+fn extra(found: Found) -> f64 {
+    let mask = match found.mask {
+        // Between a causal kernel (half of the FLOPs) and one that reads a mask.
+        Mask::PerItem => 0.7,
+        Mask::Padding => 1.3,
+        Mask::None | Mask::Shared => 1.0,
     };
-    Some((shape, found.dtype?))
+    mask * if found.dropout { DROPOUT } else { 1.0 }
 }
 
 /// The `matmul` or `einsum` around an operator.

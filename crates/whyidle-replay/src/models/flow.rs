@@ -16,6 +16,8 @@ use whyidle_model::{GpuKind, HostId, HostKind, Trace};
 
 use super::context::{Context, Launched};
 
+/// Most slices that a tensor is split into (queries, keys, values; halves of a head; gates).
+const SLICES: u64 = 4;
 /// Tensors of one size that are remembered.
 const REMEMBERED: usize = 6;
 
@@ -43,6 +45,8 @@ struct Produced {
     tensor: u32,
     /// The region that made it; none: something that is not fused.
     region: Option<usize>,
+    /// The node of backward that made it.
+    made_by: Option<HostId>,
     /// The node of backward that used it up.
     used_by: Option<HostId>,
     /// Something read it.
@@ -103,7 +107,7 @@ impl Walk<'_> {
                 self.barrier_reads(volume, node);
             }
             for &volume in &kind.writes {
-                self.produce(volume, None, launched.backward);
+                self.produce(volume, None, node, launched.backward);
             }
             return;
         }
@@ -122,26 +126,36 @@ impl Walk<'_> {
         self.regions[region].moved += kind.bytes();
         self.region_reads(region, kind, node);
         for &volume in &kind.writes {
-            self.produce(volume, Some(region), launched.backward);
+            self.produce(volume, Some(region), node, launched.backward);
         }
     }
 
     fn region_reads(&mut self, region: usize, kind: &OpKind, node: Option<HostId>) {
         let name = self.trace.names.get(kind.name);
-        let is_sum = name.starts_with("aten::add") || kind.class == OpClass::Copy;
+        let is_copy = kind.class == OpClass::Copy;
+        let is_sum = name.starts_with("aten::add");
         for (at, &volume) in kind.reads.iter().enumerate() {
             let earlier = kind.reads[..at].iter().filter(|&&other| other == volume).count();
             let size = bytes(volume);
-            if node.is_some() && earlier > 0 && !is_sum {
+            if node.is_some() && earlier > 0 && !is_sum && !is_copy {
                 if self.taken.insert(Err(volume)) {
                     self.regions[region].read += size;
                 }
                 continue;
             }
-            match self.find(volume, node, earlier) {
-                Some(index) => {
-                    let found = &mut self.history.entry(volume).or_default()[index];
-                    (found.read, found.used_by) = (true, node);
+            // A sum of gradients takes what no node has used; anything else may share with its node.
+            let usable = |produced: &Produced| {
+                node.is_none() || produced.used_by.is_none() || !is_sum && produced.used_by == node
+            };
+            let found = self.find(volume, earlier, usable).map(|index| (volume, index));
+            match found.or_else(|| self.find_whole(volume, usable)) {
+                Some((whole, index)) => {
+                    let found = &mut self.history.entry(whole).or_default()[index];
+                    found.read = true;
+                    // A cast or layout copy passes a gradient on; the gradient itself may go elsewhere too.
+                    if !is_copy {
+                        found.used_by = node;
+                    }
                     if found.region == Some(region) {
                         continue;
                     }
@@ -168,18 +182,26 @@ impl Walk<'_> {
         }
     }
 
-    /// The latest tensor of a size that `node` may still read, `skip` of them passed over.
-    fn find(&self, volume: Volume, node: Option<HostId>, skip: usize) -> Option<usize> {
+    /// The latest tensor of a size that is usable, `skip` of them passed over.
+    fn find(&self, volume: Volume, skip: usize, usable: impl Fn(&Produced) -> bool) -> Option<usize> {
         let list = self.history.get(&volume)?;
-        let usable =
-            |produced: &Produced| node.is_none() || produced.used_by.is_none() || produced.used_by == node;
         (0..list.len()).rev().filter(|&index| usable(&list[index])).nth(skip)
     }
 
+    /// The latest tensor that a tensor of a size can be a slice of: some times as large.
+    fn find_whole(&self, volume: Volume, usable: impl Fn(&Produced) -> bool) -> Option<(Volume, usize)> {
+        (2..=SLICES).find_map(|times| {
+            let whole = (volume.0.saturating_mul(times), volume.1);
+            self.find(whole, 0, &usable).map(|index| (whole, index))
+        })
+    }
+
+    /// Something that is not fused reads: gradients and saved activations alike, so nothing is used up.
     fn barrier_reads(&mut self, volume: Volume, node: Option<HostId>) {
-        let Some(index) = self.find(volume, node, 0) else { return };
+        let foreign = |produced: &Produced| node.is_none() || produced.made_by != node;
+        let Some(index) = self.find(volume, 0, foreign) else { return };
         let found = &mut self.history.entry(volume).or_default()[index];
-        (found.read, found.used_by) = (true, node);
+        found.read = true;
         if let Some(from) = found.region.filter(|_| !std::mem::replace(&mut found.left, true)) {
             self.leave(from, bytes(volume));
         }
@@ -190,11 +212,19 @@ impl Walk<'_> {
         self.regions[region].results += 1;
     }
 
-    fn produce(&mut self, volume: Volume, region: Option<usize>, backward: bool) {
+    fn produce(&mut self, volume: Volume, region: Option<usize>, node: Option<HostId>, backward: bool) {
         let tensor = self.next;
         self.next += 1;
         let list = self.history.entry(volume).or_default();
-        list.push(Produced { tensor, region, used_by: None, read: false, backward, left: false });
+        list.push(Produced {
+            tensor,
+            region,
+            made_by: node,
+            used_by: None,
+            read: false,
+            backward,
+            left: false,
+        });
         if list.len() > REMEMBERED {
             let gone = list.remove(0);
             self.forget(gone, volume);

@@ -19,9 +19,20 @@ use super::{Change, Context, KernelChange, Spread};
 
 const SPREAD: Spread = Spread { less: 0.85, more: 1.2 };
 
-/// Of the bytes that an element-wise kernel no longer moves, this share shows in its time: the
-/// rest is arithmetic and access patterns that stay.
-const BYTES_SHOW: f64 = 0.6;
+/// Share of the streaming bandwidth that eager casts reach, both directions together: to 16 bits
+/// they stream, to fp32 they load single elements at half of that (torch 2.11, H200).
+const CAST_SHARE: f64 = 0.65;
+
+/// Time of an eager kernel in 16 bits over its time in fp32 (torch 2.11, H200, tensors beyond the
+/// cache): bytes halve, but arithmetic and access patterns stay.
+fn halved(class: OpClass) -> f64 {
+    match class {
+        OpClass::Copy => 1.0,
+        OpClass::CrossNorm => 0.85,
+        OpClass::Softmax => 0.6,
+        _ => 0.7,
+    }
+}
 
 /// The change that 16-bit autocast brings; `None` without fp32 products.
 #[must_use]
@@ -71,7 +82,7 @@ pub fn precision(
         return None;
     }
     let bandwidth = context.roof.bandwidth();
-    let cast_ns = bandwidth.map_or(0.0, |bandwidth| casts.bytes / bandwidth * 1e9);
+    let cast_ns = bandwidth.map_or(0.0, |bandwidth| casts.bytes / (bandwidth * CAST_SHARE) * 1e9);
     let mut evidence = gather.finish();
     evidence.possible = Some(rate);
     let steps = context.steps.max(1) as f64;
@@ -116,8 +127,16 @@ fn half_type(context: &Context) -> Option<DType> {
 /// Length of a product or of attention in `half`, ns.
 fn dense_ns(context: &Context, kind: &OpKind, half: DType, rate: f64) -> f64 {
     let backward = kind.class == OpClass::AttentionBackward;
+    let bytes = kind.bytes() / 2.0;
     let attention = kind.attention.and_then(|shape| context.roof.attention_ns(shape, half, backward));
-    attention.unwrap_or_else(|| context.roof.dense_ns(kind.flops, kind.bytes() / 2.0, rate))
+    if let Some(ns) = attention {
+        return ns;
+    }
+    match (kind.matmul, context.roof.convolution(half)) {
+        (Some(shape), _) => context.roof.matmul_ns(shape, bytes, rate),
+        (None, Some(rate)) if is_product(kind.class) => context.roof.dense_ns(kind.flops, bytes, rate),
+        _ => context.roof.dense_ns(kind.flops, bytes, rate),
+    }
 }
 
 /// Whether an fp32 product ran in tensor cores: its kernel's name says so, or its rate is above
@@ -159,12 +178,14 @@ impl Casts {
     }
 }
 
-/// Types of the latest tensors under autocast, by number of elements: true for 16 bits.
+/// Types of the latest fp32 tensors of the trace under autocast, by number of elements: true for 16 bits.
 #[derive(Default)]
 struct Types {
     latest: FxHashMap<u64, [Option<bool>; 2]>,
-    /// Type of the latest sum of two equal tensors: a residual stream.
+    /// Type of the latest sum of two equal tensors: a residual stream. It starts in fp32, as an
+    /// embedding does, unless norms across rows (convolutional networks) came before.
     sums: FxHashMap<u64, bool>,
+    across: bool,
 }
 
 impl Types {
@@ -200,34 +221,71 @@ impl Types {
         let Some(&(out, dtype)) = kind.writes.first().or_else(|| kind.reads.first()) else {
             return (1.0, 0.0);
         };
-        if dtype != DType::F32 {
-            kind.writes.iter().for_each(|&(elements, dtype)| self.push(elements, dtype.is_half()));
+        if dtype != DType::F32 || kind.class == OpClass::Fill {
             return (1.0, 0.0);
         }
-        let both = if launched.backward { 1.0 } else { 2.0 };
+        self.across |= kind.class == OpClass::CrossNorm;
+        let forward = !launched.backward;
+        let was_half = self.is_half(out);
+        let cast = if was_half && forward { 2.0 } else { 0.0 };
         let large = |&&(elements, _): &&(u64, DType)| elements * 2 >= out;
         let sums = name.starts_with("aten::add") && kind.reads.iter().filter(large).count() > 1;
         let (half, cast) = match kind.class {
-            OpClass::RowNorm => (false, if self.is_half(out) && !launched.backward { 2.0 } else { 0.0 }),
             // The loss' log-softmax keeps the type of its input; what follows it wants fp32.
-            OpClass::Softmax if name.contains("log_softmax") => {
-                let half = self.is_half(out);
-                (half, if half && !launched.backward { both } else { 0.0 })
-            }
-            OpClass::Softmax => (false, if self.is_half(out) && !launched.backward { 2.0 } else { 0.0 }),
-            OpClass::Fill => return (1.0, 0.0),
+            OpClass::Softmax if name.contains("log_softmax") => (was_half, cast),
+            OpClass::RowNorm | OpClass::Softmax => (false, cast),
+            _ if forward && wants_fp32(name) => (false, cast),
+            OpClass::CrossNorm => (was_half, 0.0),
             _ if sums => {
                 let row = self.latest.get(&out).copied().unwrap_or_default();
-                let other = self.sums.get(&out).copied().or(row[1]);
+                let other = self.sums.get(&out).copied().or(row[1].filter(|_| self.across));
                 (row[0] == Some(true) && other == Some(true), 0.0)
             }
-            _ => (kind.reads.iter().filter(large).all(|&(elements, _)| self.is_half(elements)), 0.0),
+            // Tensors with sides decide together; one in fp32 makes the result fp32.
+            _ => {
+                let mut sided = kind.reads.iter().filter(|&&(elements, _)| elements > 1);
+                (sided.all(|&(elements, _)| self.is_half(elements)), 0.0)
+            }
         };
         if sums {
             self.sums.insert(out, half);
         }
         kind.writes.iter().for_each(|&(elements, _)| self.push(elements, half));
-        let factor = if half { 1.0 - BYTES_SHOW / 2.0 } else { 1.0 };
-        (factor, cast * out as f64)
+        (if half { halved(kind.class) } else { 1.0 }, cast * out as f64)
     }
+}
+
+/// Operators that autocast runs in fp32 (PyTorch, "CUDA ops that autocast to float32"), norms and
+/// softmax apart.
+fn wants_fp32(name: &str) -> bool {
+    let base = name.strip_prefix("aten::").unwrap_or(name);
+    let base = base.trim_end_matches('_');
+    matches!(
+        base,
+        "pow"
+            | "rsqrt"
+            | "exp"
+            | "expm1"
+            | "log"
+            | "log2"
+            | "log10"
+            | "log1p"
+            | "reciprocal"
+            | "norm"
+            | "sum"
+            | "prod"
+            | "cumsum"
+            | "cumprod"
+            | "softplus"
+            | "tan"
+            | "sinh"
+            | "cosh"
+            | "acos"
+            | "asin"
+            | "erfinv"
+            | "linalg_vector_norm"
+            | "mse_loss"
+            | "smooth_l1_loss"
+            | "dist"
+    )
 }
