@@ -28,9 +28,7 @@ impl Chain {
         threads.extend((0..tree.threads().len()).filter(|&thread| {
             thread != main
                 && trace.threads[thread].pid == trace.threads[main].pid
-                && tree.threads()[thread]
-                    .iter()
-                    .any(|&row| tree.class(trace, HostId(row)) == HostClass::BackwardNode)
+                && tree.threads()[thread].iter().any(|&row| feeds_the_gpu(trace, tree, HostId(row)))
         }));
         let mut merged = tree.segments(trace, main);
         for &other in &threads[1..] {
@@ -76,6 +74,16 @@ fn main_thread(trace: &Trace, tree: &HostTree) -> Option<usize> {
     (0..trace.threads.len())
         .filter(|&thread| !tree.threads()[thread].is_empty())
         .max_by_key(|&thread| (marks[thread] > 0, launches[thread], tree.threads()[thread].len()))
+}
+
+/// A node of backward, or a kernel launched by an operator: older traces do not mark the nodes.
+/// Helper threads make bare calls, or copy.
+fn feeds_the_gpu(trace: &Trace, tree: &HostTree, id: HostId) -> bool {
+    match tree.class(trace, id) {
+        HostClass::BackwardNode => true,
+        HostClass::Launch => tree.operator(trace, id).is_some(),
+        _ => false,
+    }
 }
 
 /// How strongly a thread's innermost event claims the chain: an operator or call beats a frame

@@ -91,8 +91,7 @@ pub fn collectives(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Vec<Us
         .map(|id| {
             let described = arguments.get(&id.0);
             let recorded = described.map(|collective| kind(trace.names.get(collective.name)));
-            let named = kind(trace.names.get(trace.gpu.name[id.index()]));
-            let kind = if named == Kind::Other { recorded.unwrap_or(named) } else { named };
+            let kind = kind_of(trace, facts, id, recorded);
             let bytes = described.and_then(|collective| {
                 let elements = collective.in_elements.max(collective.out_elements);
                 let width = element_bytes(trace.names.get(collective.dtype))?;
@@ -109,6 +108,26 @@ pub fn collectives(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Vec<Us
             }
         })
         .collect()
+}
+
+/// The kind of a collective: by its kernel; a send-receive kernel also carries all-to-all, so there the
+/// host's annotation around the launch decides, and without one nothing is claimed.
+fn kind_of(trace: &Trace, facts: &Facts, id: GpuId, recorded: Option<Kind>) -> Kind {
+    let named = kind(trace.names.get(trace.gpu.name[id.index()]));
+    match named {
+        Kind::Other => recorded.unwrap_or(named),
+        Kind::SendReceive => recorded.or_else(|| annotated_kind(trace, facts, id)).unwrap_or(Kind::Other),
+        _ => named,
+    }
+}
+
+/// Kind by the framework's annotation around the launch (`nccl:all_to_all`, `nccl:coalesced`, `nccl:send 0->1`).
+fn annotated_kind(trace: &Trace, facts: &Facts, id: GpuId) -> Option<Kind> {
+    let call = facts.tree.launch_of(id)?;
+    let names = facts.tree.ancestry(call).map(|at| trace.names.get(trace.host.name[at.index()]));
+    let annotation = names.filter(|name| name.starts_with("nccl:") || name.starts_with("c10d::")).last()?;
+    // Point-to-point transfers are batched under this name.
+    if annotation == "nccl:coalesced" { Some(Kind::SendReceive) } else { Some(kind(annotation)) }
 }
 
 /// Bytes of an element of a recorded type.

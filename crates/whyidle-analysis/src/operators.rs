@@ -531,6 +531,7 @@ fn flow(
             (reads, writes.into_iter().collect())
         }
         OpClass::Reduction => (volumes().take(1).collect(), Vec::new()),
+        _ if matches!(base, "embedding" | "index_select" | "gather") => (Vec::new(), looked_up(base, tensors)),
         // The loss itself reads one element per row; its gradient's buffer is filled by an own operator.
         _ if base.starts_with("nll_loss") => (Vec::new(), Vec::new()),
         _ if base.ends_with('_') => (volumes().collect(), volumes().take(1).collect()),
@@ -549,6 +550,14 @@ fn flow(
         }
         _ => (volumes().collect(), largest.into_iter().collect()),
     }
+}
+
+/// The result of a look-up: rows of the first input, one per index; of `gather`, one element per index.
+/// What is read of the table is as much.
+fn looked_up(base: &str, tensors: &[Tensor]) -> Vec<Volume> {
+    let Some((table, index)) = tensors.first().zip(tensors.get(1)) else { return Vec::new() };
+    let row = if base == "gather" { 1 } else { elements(table.dims.get(1..).unwrap_or(&[])) };
+    table.dtype.map(|dtype| (index.elements().saturating_mul(row), dtype)).into_iter().collect()
 }
 
 /// Sides of the result of two broadcast operands; the longer side wins where they disagree.
@@ -714,6 +723,8 @@ mod tests {
         assert_eq!(scaled.writes, [(16, DType::BF16)]);
         let joined = kind_of(&[("aten::cat", "[[[4,2],[4,3]],[]]", r#"["TensorList","Scalar"]"#, "")]);
         assert_eq!(joined.writes, [(20, DType::BF16)]);
+        let looked_up = kind_of(&[("aten::embedding", "[[100,8],[3,5]]", r#"["float","long int"]"#, "")]);
+        assert_eq!(looked_up.writes, [(120, DType::F32)]);
         let compared = kind_of(&[("aten::lt", "[[16],[]]", r#"["float","double"]"#, "")]);
         assert_eq!(compared.writes, [(16, DType::Bool)]);
     }

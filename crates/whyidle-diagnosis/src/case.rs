@@ -1,18 +1,21 @@
 //! One rank's trace, ready to be judged: facts, replay, the true step, and the ledger projected onto it.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
+use whyidle_analysis::communication;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::hostclass::is_user_frame;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::{Context, NONE};
 use whyidle_model::{DeviceProperties, HostId, HostKind, Trace};
+use whyidle_replay::models;
 use whyidle_replay::profiler_cost::{Ruler, without_profiler};
 use whyidle_replay::program::Program;
 use whyidle_replay::simulate::{Fidelity, Lengths, fidelity, steady};
-use whyidle_replay::unprofiled::{self, Fit, OpenEnded, Refused};
+use whyidle_replay::unprofiled::{self, Fit, OpenEnded, Refused, Trust};
 
 use crate::known::Known;
 use crate::projection::project;
@@ -43,8 +46,12 @@ pub struct Case<'a> {
     pub refused: Option<Refused>,
     /// The device sets the pace of the estimated step.
     pub device_bound: bool,
+    /// The model of the profiler's cost was calibrated for traces like this one.
+    pub calibrated: bool,
     /// Time per unprofiled step on each line.
     pub lines: Vec<Estimate>,
+    models: OnceLock<models::Context>,
+    collectives: OnceLock<Vec<communication::Use>>,
 }
 
 /// The replay of a case, fitted to its true step.
@@ -87,7 +94,7 @@ impl<'a> Case<'a> {
                     &replayed.program,
                     &replayed.lengths,
                     replayed.steps.clone(),
-                    several_ranks,
+                    trust(&replayed.ruler, several_ranks),
                 );
                 match found {
                     Ok(found) => {
@@ -110,6 +117,8 @@ impl<'a> Case<'a> {
         } else if basis == Basis::Traced {
             refused = Some(Refused::Replay);
         }
+        let calibrated = replay.as_ref().is_some_and(|replayed| replayed.ruler.operator.is_some());
+        let lines = Vec::new();
         let mut case = Self {
             trace,
             facts,
@@ -120,10 +129,19 @@ impl<'a> Case<'a> {
             basis,
             refused,
             device_bound,
-            lines: Vec::new(),
+            calibrated,
+            lines,
+            models: OnceLock::new(),
+            collectives: OnceLock::new(),
         };
         case.lines = project(&case);
         case
+    }
+
+    /// What the kernel models share, computed when first asked for.
+    #[must_use]
+    pub fn models(&self) -> &models::Context {
+        self.models.get_or_init(|| models::Context::new(self.trace, self.facts, &self.device))
     }
 
     /// Several ranks take part in the job.
@@ -208,6 +226,27 @@ impl<'a> Case<'a> {
         self.share(self.line(Line::DataWorkers).ns) >= LOADER_PACE
     }
 
+    /// Neighbouring pipeline stages set the pace, and this is one stage's trace alone.
+    #[must_use]
+    pub fn is_paced_by_neighbours(&self) -> bool {
+        self.share(self.point_to_point_ns()) >= NEIGHBOUR_PACE
+    }
+
+    /// Exposed time in point-to-point transfers, ns per step.
+    #[must_use]
+    pub fn point_to_point_ns(&self) -> i64 {
+        let exposed = self.collectives().iter().map(|u| u.exposed_ns).sum::<i64>().max(1);
+        let transfers = self.collectives().iter().filter(|u| u.kind == communication::Kind::SendReceive);
+        let part = transfers.map(|u| u.exposed_ns).sum::<i64>() as f64 / exposed as f64;
+        (self.line(Line::Communication).ns as f64 * part) as i64
+    }
+
+    /// Collectives of the steps analysed.
+    #[must_use]
+    pub fn collectives(&self) -> &[communication::Use] {
+        self.collectives.get_or_init(|| communication::collectives(self.trace, self.facts, &self.device))
+    }
+
     /// Places that a line's gaps belong to, largest first: name, time per traced step in ns, count per step.
     #[must_use]
     pub fn places(&self, line: Line) -> Vec<Place> {
@@ -285,6 +324,9 @@ impl<'a> Case<'a> {
 /// Waiting for loader workers from this share of the step on means that they set the pace.
 const LOADER_PACE: f64 = 0.05;
 
+/// Exposed point-to-point transfers from this share of the step on mean that neighbours set the pace.
+const NEIGHBOUR_PACE: f64 = 0.10;
+
 /// A place and what it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -315,6 +357,14 @@ impl Replayed {
             self.fit = Some(fit);
         }
         self.period = steady(&self.program, &self.lengths, self.steps.clone()).period;
+    }
+}
+
+fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {
+    match (ruler.operator, several_ranks) {
+        (None, _) => Trust::Uncalibrated,
+        (Some(_), true) => Trust::SeveralRanks,
+        (Some(_), false) => Trust::OneRank,
     }
 }
 

@@ -20,6 +20,7 @@ use crate::verdict::{
 pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdict> {
     let shown = cases.first()?;
     let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| (cause.check)(shown)).collect();
+    keep_the_specific(&mut findings);
     let step = shown.step.ns;
     findings.sort_by_key(|finding| {
         (std::cmp::Reverse(finding.saved_ns(step)), std::cmp::Reverse(finding.cost.ns), finding.cause)
@@ -48,6 +49,17 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdi
         details: details(shown),
         inputs,
     })
+}
+
+/// Where a communication pattern is recognised, "bring the other ranks" is its doubt and no finding beside it.
+fn keep_the_specific(findings: &mut Vec<Finding>) {
+    let specific = |finding: &Finding| {
+        finding.cause != "comm.unsplit"
+            && (finding.cause.starts_with("comm.") || finding.cause.starts_with("pipeline."))
+    };
+    let explained: i64 =
+        findings.iter().filter(|finding| specific(finding)).map(|finding| finding.cost.ns).max().unwrap_or(0);
+    findings.retain(|finding| finding.cause != "comm.unsplit" || 2 * explained < finding.cost.ns);
 }
 
 fn subject(cases: &[Case<'_>]) -> Subject {

@@ -74,6 +74,9 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
             doubt(Confidence::Low, Message::new("doubt-starved"));
         }
         (Basis::Traced, _) => doubt(Confidence::Low, Message::new("doubt-traced")),
+        (Basis::Estimated, _) if !case.device_bound && !case.calibrated => {
+            doubt(Confidence::Low, Message::new("doubt-uncalibrated"));
+        }
         (Basis::Estimated, _) if !case.device_bound => {
             doubt(Confidence::Medium, Message::new("doubt-estimated"))
         }

@@ -37,6 +37,10 @@ pub struct Ruler {
     pub operator: Option<Sym>,
 }
 
+/// Rulers met in the fit lay between 0.46 and 1.8 µs. One far outside was made by another profiler or
+/// machine, or times are too coarse to measure it: the factors do not hold there.
+const FITTED_RULERS_NS: std::ops::Range<f64> = 200.0..2_500.0;
+
 /// Length that was typical on the machine of the fit, ns: used where a trace has no usable operator.
 const TYPICAL_RULER_NS: f64 = 830.0;
 
@@ -45,8 +49,9 @@ impl Ruler {
     #[must_use]
     pub fn new(trace: &Trace, facts: &Facts) -> Self {
         const ENOUGH: usize = 8;
-        let Some(operator) = ruler_operator(trace, facts) else {
-            return Self { per_step: vec![TYPICAL_RULER_NS; facts.host_steps.len()], operator: None };
+        let assumed = Self { per_step: vec![TYPICAL_RULER_NS; facts.host_steps.len()], operator: None };
+        let Some(operator) = ruler_operator(trace, facts).filter(|_| !is_coarse(trace)) else {
+            return assumed;
         };
         let mut lengths: Vec<Vec<i64>> = vec![Vec::new(); facts.host_steps.len()];
         for id in childless(trace, facts).filter(|id| trace.host.name[id.index()] == operator) {
@@ -58,6 +63,9 @@ impl Ruler {
         }
         let mut all: Vec<i64> = lengths.concat();
         let overall = median(&mut all).map_or(TYPICAL_RULER_NS, |ns| ns as f64);
+        if !FITTED_RULERS_NS.contains(&overall) {
+            return assumed;
+        }
         let per_step =
             lengths
                 .iter_mut()
@@ -75,6 +83,11 @@ impl Ruler {
         ruler
             * (OP * f64::from(opened.ops) + CALL * f64::from(opened.calls) + FRAME * f64::from(opened.frames))
     }
+}
+
+/// Times are whole microseconds, as profilers before torch 2.4 wrote them: a ruler of one or two of them is no ruler.
+fn is_coarse(trace: &Trace) -> bool {
+    trace.host.dur.iter().take(10_000).all(|dur| dur % 1_000 == 0)
 }
 
 /// `aten::as_strided` if there is enough of it, else the cheapest frequent childless operator.

@@ -102,6 +102,8 @@ pub struct Program {
     pub backlog: Vec<Backlog>,
     /// Where the chain begins, ns.
     pub start: i64,
+    /// Recorded end of the last activity launched in the steps, ns.
+    pub recorded_end: i64,
     /// Per host step: its host nodes.
     pub steps: Vec<std::ops::Range<usize>>,
     /// Numbers of those steps.
@@ -168,6 +170,7 @@ impl<'a> Builder<'a> {
                 streams: trace.streams.len(),
                 backlog: Vec::new(),
                 start: 0,
+                recorded_end: 0,
                 steps: Vec::new(),
                 numbers: Vec::new(),
                 typical_gap,
@@ -221,6 +224,8 @@ impl<'a> Builder<'a> {
         }
         let at = self.program.host.len();
         self.program.steps[step].end = at;
+        let ends = self.program.gpu.iter().map(|node| self.trace.gpu.end(node.activity));
+        self.program.recorded_end = ends.max().unwrap_or(start);
         self.program.numbers = self.facts.host_steps.iter().take(step + 1).map(|step| step.number).collect();
         (!self.program.gpu.is_empty()).then_some(self.program)
     }

@@ -36,6 +36,19 @@ pub struct Estimate {
 const DEVICE_BOUND: f64 = 0.03;
 const HOST_BOUND: f64 = 0.20;
 const HOST_BOUND_RANKS: f64 = 0.45;
+/// A profiler or machine unlike those of the fit: anything between half the cost and twice the cost.
+const HOST_BOUND_UNCALIBRATED: f64 = 0.5;
+
+/// How far the model of the profiler's cost holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// One rank, and a ruler within the fit.
+    OneRank,
+    /// Several ranks, and a ruler within the fit.
+    SeveralRanks,
+    /// No ruler within the fit.
+    Uncalibrated,
+}
 
 /// Waiting for loader workers above this share of the replayed step makes a window unfit for an estimate.
 const STARVED: f64 = 0.05;
@@ -48,7 +61,7 @@ pub fn estimate(
     program: &Program,
     corrected: &Lengths,
     steps: Range<usize>,
-    several_ranks: bool,
+    trust: Trust,
 ) -> Result<Estimate, Refused> {
     let found = steady(program, corrected, steps.clone());
     let waiting = context_time(program, corrected, steps.clone(), Context::LoadFromWorkers);
@@ -62,10 +75,11 @@ pub fn estimate(
         return Err(Refused::Starved);
     }
     let device_bound = is_device_bound(found);
-    let spread = match (device_bound, several_ranks) {
+    let spread = match (device_bound, trust) {
         (true, _) => DEVICE_BOUND,
-        (false, false) => HOST_BOUND,
-        (false, true) => HOST_BOUND_RANKS,
+        (false, Trust::OneRank) => HOST_BOUND,
+        (false, Trust::SeveralRanks) => HOST_BOUND_RANKS,
+        (false, Trust::Uncalibrated) => HOST_BOUND_UNCALIBRATED,
     };
     let period = found.period as f64;
     Ok(Estimate {
@@ -114,6 +128,17 @@ pub struct Fit {
     pub rest_ns: i64,
 }
 
+/// Which wait may be longer, or shorter, outside the window than in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenEnded {
+    /// Waiting for loader workers.
+    Loader,
+    /// Waiting for other ranks.
+    Ranks,
+    /// None.
+    Nothing,
+}
+
 /// Brings `corrected` to the true step `target` (ns per step) over `steps`, and says how.
 ///
 /// The host's work is scaled by one factor, at most back to its traced length: a profiler only adds.
@@ -126,7 +151,7 @@ pub fn fit(
     corrected: &mut Lengths,
     steps: Range<usize>,
     target: i64,
-    has_loader_workers: bool,
+    open_ended: OpenEnded,
 ) -> Fit {
     const CLOSE: f64 = 0.01;
     let close = |period: i64| (period - target).abs() as f64 <= CLOSE * target as f64;
@@ -140,6 +165,22 @@ pub fn fit(
     let base = corrected.clone();
     let mut period = steady(program, corrected, steps.clone()).period;
     let collectives = program.gpu.iter().any(|node| works[node.activity.index()] == Work::Collective);
+    if period > target && !close(period) && open_ended == OpenEnded::Loader {
+        // A loader's wait depends on how long the profiled step gave its workers.
+        let (_, lengths) = bisect(
+            0.001,
+            1.0,
+            |factor| {
+                let mut lengths = base.clone();
+                scale_context(program, &mut lengths, Context::LoadFromWorkers, factor);
+                (steady(program, &lengths, steps.clone()).period, lengths)
+            },
+            target,
+        );
+        *corrected = lengths;
+        period = steady(program, corrected, steps.clone()).period;
+    }
+    let base = corrected.clone();
     if period > target && !close(period) && collectives {
         let (factor, lengths) = bisect(
             0.02,
@@ -183,12 +224,12 @@ pub fn fit(
     }
     let missing = target - period;
     if missing as f64 > CLOSE * target as f64 {
-        if has_loader_workers && add_loader_wait(program, corrected, steps.clone(), missing) {
-            fit.outside_loader_ns = missing;
-        } else if collectives {
-            fit.outside_ranks_ns = missing;
-        } else {
-            fit.rest_ns = missing;
+        match open_ended {
+            OpenEnded::Loader if add_loader_wait(program, corrected, steps.clone(), missing) => {
+                fit.outside_loader_ns = missing;
+            }
+            OpenEnded::Ranks => fit.outside_ranks_ns = missing,
+            _ => fit.rest_ns = missing,
         }
     } else {
         fit.rest_ns = missing;

@@ -80,8 +80,7 @@ impl Catalog {
     /// `message` in words.
     #[must_use]
     pub fn message(&self, message: &Message) -> String {
-        let args: Vec<_> = message.args.iter().map(|(name, arg)| (*name, self.value(arg))).collect();
-        self.format(&key_of(message.id), &args)
+        self.format(&key_of(message.id), &self.args(message))
     }
 
     /// What would go wrong with `message`: entries that are missing, placeholders without an
@@ -89,8 +88,7 @@ impl Catalog {
     #[must_use]
     pub fn problems(&self, message: &Message) -> Vec<String> {
         let mut problems = Vec::new();
-        let args: Vec<_> = message.args.iter().map(|(name, arg)| (*name, self.value(arg))).collect();
-        if let Err(found) = self.try_format(&key_of(message.id), &args) {
+        if let Err(found) = self.try_format(&key_of(message.id), &self.args(message)) {
             problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", message.id)));
         }
         for (_, arg) in &message.args {
@@ -127,7 +125,11 @@ impl Catalog {
         self.bundle.format_pattern(pattern, Some(&args), &mut Vec::new()).into_owned()
     }
 
-    fn try_format(&self, key: &str, args: &[(&str, FluentValue<'_>)]) -> Result<String, Vec<String>> {
+    pub(crate) fn try_format(
+        &self,
+        key: &str,
+        args: &[(&str, FluentValue<'_>)],
+    ) -> Result<String, Vec<String>> {
         let Some(pattern) = self.bundle.get_message(key).and_then(|entry| entry.value()) else {
             return Err(vec![format!("no entry {key} in {}", self.lang.tag())]);
         };
@@ -135,6 +137,24 @@ impl Catalog {
         let mut errors = Vec::new();
         let text = self.bundle.format_pattern(pattern, Some(&args), &mut errors).into_owned();
         if errors.is_empty() { Ok(text) } else { Err(errors.iter().map(ToString::to_string).collect()) }
+    }
+
+    /// The arguments of `message` as Fluent takes them. Of an interval, `low` and `high`, only the upper
+    /// end shows the unit, which is that of both: `55–61 ms`.
+    fn args(&self, message: &Message) -> Vec<(&'static str, FluentValue<'static>)> {
+        let time = |wanted: &str| {
+            message.args.iter().find_map(|(name, arg)| match arg {
+                Arg::Time(ns) if *name == wanted => Some(*ns),
+                _ => None,
+            })
+        };
+        let ends = time("low").zip(time("high")).map(|(low, high)| quantity::time_ends(low, high));
+        let value = |name: &str, arg: &Arg| match (name, &ends) {
+            ("low", Some((low, _))) => FluentValue::from(low.clone()),
+            ("high", Some((_, high))) => FluentValue::from(self.quantity(high)),
+            _ => self.value(arg),
+        };
+        message.args.iter().map(|(name, arg)| (*name, value(name, arg))).collect()
     }
 
     /// An argument as Fluent takes it: counts stay numbers, so that plurals can be chosen.
@@ -239,6 +259,19 @@ mod tests {
         assert_eq!(en.arg(&list(&[])), "");
         assert_eq!(zh.arg(&list(&["a", "b", "c"])), "a、b 和 c");
         assert_eq!(zh.arg(&list(&["数据", "拷贝"])), "数据和拷贝");
+    }
+
+    #[test]
+    fn an_interval_shows_its_unit_once() {
+        let interval = |low, high| {
+            let message =
+                Message::new("say-change").name("change", "–").time("after", low).name("limit", "–");
+            Catalog::new(Lang::En).message(&message.time("low", low).time("high", high))
+        };
+        assert!(interval(55_000_000, 61_000_000).contains("(55–61 ms)"));
+        assert!(interval(980_000_000, 1_020_000_000).contains("(0.98–1.02 s)"));
+        let low_alone = Message::new("unit-ms").time("value", 55_000_000).time("low", 1);
+        assert_eq!(Catalog::new(Lang::En).message(&low_alone), "55 ms ms");
     }
 
     #[test]

@@ -73,16 +73,24 @@ fn scaled(units: &[(&'static str, f64, f64)], figure: f64) -> Quantity {
 
 /// `55–61` and `unit-ms`: both ends in the unit of the upper one; one figure where they read alike.
 pub(crate) fn time_range(low_ns: i64, high_ns: i64) -> Quantity {
+    let (low, high) = time_ends(low_ns, high_ns);
+    if low == high.value { high } else { Quantity { value: format!("{low}–{}", high.value), ..high } }
+}
+
+/// `55`, and `61` with `unit-ms`: the ends of an interval in the unit of the upper one, with as many
+/// decimals as tell them apart.
+pub(crate) fn time_ends(low_ns: i64, high_ns: i64) -> (String, Quantity) {
     let (unit, size) = unit_for(&TIME_UNITS, high_ns as f64);
     let (low, high) = (low_ns as f64 / size, high_ns as f64 / size);
     let usual = decimals(high, unit);
     for places in [usual, usual + 1] {
         let (low, high) = (format!("{low:.places$}"), format!("{high:.places$}"));
         if low != high {
-            return Quantity { value: format!("{low}–{high}"), unit };
+            return (low, Quantity { value: high, unit });
         }
     }
-    Quantity { value: format!("{high:.usual$}"), unit }
+    let alike = format!("{high:.usual$}");
+    (alike.clone(), Quantity { value: alike, unit })
 }
 
 /// Percent for a sentence: `31`, `4.2`, `0.03`.

@@ -40,19 +40,21 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
         .par_iter()
         .map(|loaded| refuse_trace(&loaded.trace, &[]).is_none().then(|| Facts::new(&loaded.trace)))
         .collect();
-    let judged: Vec<Result<Case<'_>, Refusal>> = loaded
+    let judged: Vec<Result<Case<'_>, Box<Refusal>>> = loaded
         .par_iter()
         .zip(&facts)
         .map(|(loaded, facts)| match facts {
             Some(facts) => prepare(loaded, facts, options, &inputs),
-            None => Err(refuse_trace(&loaded.trace, &inputs).unwrap_or_else(|| no_such_rank(&inputs))),
+            None => {
+                Err(Box::new(refuse_trace(&loaded.trace, &inputs).unwrap_or_else(|| no_such_rank(&inputs))))
+            }
         })
         .collect();
     let (mut cases, mut refusals) = (Vec::new(), Vec::new());
     for judged in judged {
         match judged {
             Ok(case) => cases.push(case),
-            Err(refusal) => refusals.push(refusal),
+            Err(refusal) => refusals.push(*refusal),
         }
     }
     order(&mut cases, options.rank);
@@ -148,16 +150,16 @@ fn prepare<'a>(
         .map(|device| facts.device(trace, device, keep))
         .max_by_key(|device| device.occupancy.working_ns);
     let Some(device) = device else {
-        return Err(Refusal {
+        return Err(Box::new(Refusal {
             code: "no-such-device",
             reason: Message::new("refusal-no-such-device"),
             hint: Message::new("refusal-no-such-device-hint").name("devices", list(&devices(trace))),
             inputs: inputs.to_vec(),
             quality: Vec::new(),
-        });
+        }));
     };
     match refuse_device(trace, facts, &device, inputs) {
-        Some(refusal) => Err(refusal),
+        Some(refusal) => Err(Box::new(refusal)),
         None => Ok(Case::new(trace, facts, device, loaded.known.clone())),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Seen by several backward passes with reductions per `Optimizer.step`.
 
-use whyidle_analysis::communication::{Kind, collectives};
+use whyidle_analysis::communication::Kind;
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
@@ -28,7 +28,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let micro = forwards / updates;
-    let uses = collectives(case.trace, case.facts, &case.device);
+    let uses = case.collectives();
     let reduces: Vec<_> = uses.iter().filter(|u| u.kind == Kind::AllReduce && u.in_backward).collect();
     // Reductions of the same bytes that come back `micro` times per update are not held back by `no_sync`.
     let mut sizes: rustc_hash::FxHashMap<Option<i64>, i64> = rustc_hash::FxHashMap::default();
@@ -45,7 +45,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
             (case.facts.works[id.index()] == Work::Collective).then_some(1.0 / micro as f64)
         });
     });
-    let mut evidence = comm_exposed::evidence(case, &uses);
+    let mut evidence = comm_exposed::evidence(case, uses);
     evidence.insert(0, counted(Message::new("ev-micro-batches").count("count", micro), micro));
     let summary = Message::new("fix-comm-accumulation").count("micro", micro);
     Some(finding(

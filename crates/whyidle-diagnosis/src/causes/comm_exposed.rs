@@ -3,7 +3,7 @@
 //! On one rank's evidence the exposed time is an upper limit: it holds waiting for other ranks, and
 //! the profiler delays the compute that would hide a transfer.
 
-use whyidle_analysis::communication::{Kind, Use, collectives};
+use whyidle_analysis::communication::{Kind, Use};
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
@@ -27,17 +27,34 @@ const ACCUMULATE: u32 = 4;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = case.line(Line::Communication);
-    let uses = collectives(case.trace, case.facts, &case.device);
-    let reduces = uses.iter().filter(|u| u.kind == Kind::AllReduce).map(|u| u.exposed_ns).sum::<i64>();
+    let uses = case.collectives();
+    let exposed =
+        |kinds: &[Kind]| uses.iter().filter(|u| kinds.contains(&u.kind)).map(|u| u.exposed_ns).sum::<i64>();
     let all = uses.iter().map(|u| u.exposed_ns).sum::<i64>().max(1);
-    if case.share(cost.ns) < WORTH || 2 * reduces < all {
-        // Gathers and scatters are `comm.sharding`, send and receive `pipeline.bubble`.
+    // Gathers and scatters are `comm.sharding`, send and receive `pipeline.bubble`.
+    let others = exposed(&[Kind::AllGather, Kind::ReduceScatter, Kind::SendReceive]);
+    if case.share(cost.ns) < WORTH || 2 * others > all {
         return None;
     }
-    let evidence = evidence(case, &uses);
+    let evidence = evidence(case, uses);
+    if 2 * exposed(&[Kind::AllReduce]) < all {
+        let steps = ["fix-comm-overlap-how", "fix-comm-ranks"];
+        let remedy = remedy(Message::new("fix-comm-overlap"), &steps, "");
+        return Some(finding(case, "comm.exposed", cost, hidden(case), evidence, remedy));
+    }
     let steps = ["fix-comm-accumulate", "fix-comm-compress", "fix-comm-ranks"];
     let remedy = remedy(Message::new("fix-comm-exposed"), &steps, CODE);
     Some(finding(case, "comm.exposed", cost, accumulate(case), evidence, remedy))
+}
+
+/// The step if compute hid all collectives: an upper limit.
+fn hidden(case: &Case<'_>) -> Option<Gain> {
+    let change = Change { what: "overlap", from: None, to: None };
+    gain_by_replay(case, change, Method::Bound, |program, lengths| {
+        scale_activities(program, lengths, |id| {
+            (case.facts.works[id.index()] == Work::Collective).then_some(0.01)
+        });
+    })
 }
 
 /// The step per today's samples when four micro-batches share a reduction and an optimizer step.

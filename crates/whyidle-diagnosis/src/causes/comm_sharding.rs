@@ -1,7 +1,7 @@
 //! `comm.sharding`: parameters are sharded, gathered for forward and again for backward (FSDP, ZeRO-3),
 //! and the gathers are not hidden.
 
-use whyidle_analysis::communication::{Kind, collectives};
+use whyidle_analysis::communication::Kind;
 use whyidle_analysis::ledger::Line;
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 
@@ -16,7 +16,7 @@ const CODE: &str = "fully_shard(model, reshard_after_forward=False)";
 const WORTH: f64 = 0.02;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
-    let uses = collectives(case.trace, case.facts, &case.device);
+    let uses = case.collectives();
     let of = |kind: Kind, backward: Option<bool>| {
         uses.iter().filter(move |u| u.kind == kind && backward.is_none_or(|b| u.in_backward == b)).count()
     };
@@ -55,7 +55,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
             drop_empty_launches(program, lengths);
         }
     });
-    let mut evidence = comm_exposed::evidence(case, &uses);
+    let mut evidence = comm_exposed::evidence(case, uses);
     let text = Message::new("ev-sharding")
         .count("gathers", gathers / steps)
         .count("again", again / steps)

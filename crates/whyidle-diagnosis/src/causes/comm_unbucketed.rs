@@ -1,6 +1,6 @@
 //! `comm.unbucketed`: many small reductions that run one after another and overlap with nothing.
 
-use whyidle_analysis::communication::{Kind, collectives};
+use whyidle_analysis::communication::Kind;
 use whyidle_analysis::ledger::Line;
 
 use super::comm_exposed;
@@ -24,7 +24,7 @@ const MANY: i64 = 150;
 const OVERLAPPED: f64 = 0.10;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
-    let uses = collectives(case.trace, case.facts, &case.device);
+    let uses = case.collectives();
     let reduces: Vec<_> = uses.iter().filter(|u| u.kind == Kind::AllReduce).collect();
     let count = i64::try_from(reduces.len()).unwrap_or(i64::MAX) / case.steps();
     let total: i64 = reduces.iter().map(|u| u.ns).sum::<i64>() / case.steps();
@@ -45,7 +45,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         change: Change { what: "overlap", from: None, to: None },
         next_limit: "host.launch",
     };
-    let evidence = comm_exposed::evidence(case, &uses);
+    let evidence = comm_exposed::evidence(case, uses);
     let summary = Message::new("fix-comm-unbucketed").count("count", count);
     let steps = ["fix-unbucketed-ddp", "fix-unbucketed-foreach"];
     Some(finding(case, "comm.unbucketed", cost, Some(gain), evidence, remedy(summary, &steps, CODE)))

@@ -1,7 +1,6 @@
 //! `comm.unsplit`: time in collectives, or waiting on the device, that one rank's trace cannot split
 //! into transfer and waiting for another rank.
 
-use whyidle_analysis::communication::collectives;
 use whyidle_analysis::ledger::Line;
 
 use super::comm_exposed;
@@ -25,8 +24,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if case.share(cost.ns) < WORTH {
         return None;
     }
-    let uses = collectives(case.trace, case.facts, &case.device);
-    let mut evidence = comm_exposed::evidence(case, &uses);
+    let uses = case.collectives();
+    let mut evidence = comm_exposed::evidence(case, uses);
     if case.share(device.ns) >= 0.01 {
         evidence.push(timed(Message::new("ev-device-wait").time("time", device.ns), device.ns, None));
     }

@@ -10,6 +10,11 @@ mod comm_sharding;
 mod comm_unbucketed;
 mod comm_unsplit;
 mod compile_recompile;
+mod compute_alignment;
+mod compute_attention;
+mod compute_elementwise;
+mod compute_padding;
+mod compute_precision;
 mod data_in_process;
 mod data_transfer;
 mod data_workers;
@@ -20,6 +25,7 @@ mod host_python;
 mod host_sync;
 mod io_checkpoint;
 mod io_logging;
+mod kernels;
 mod memory_allocator;
 mod memory_headroom;
 mod memory_recompute;
@@ -76,6 +82,11 @@ causes! {
     "comm.sharding" => comm_sharding,
     "comm.unsplit" => comm_unsplit,
     "pipeline.bubble" => pipeline_bubble,
+    "compute.precision" => compute_precision,
+    "compute.attention" => compute_attention,
+    "compute.elementwise" => compute_elementwise,
+    "compute.alignment" => compute_alignment,
+    "compute.padding" => compute_padding,
     "compute.bound" => bound,
 }
 

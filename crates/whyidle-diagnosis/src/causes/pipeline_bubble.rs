@@ -4,7 +4,7 @@
 //! micro-batches: (p − 1)/(m + p − 1) (GPipe, Huang et al. 2019; 1F1B has the same). Imbalance between
 //! stages comes on top and needs the other ranks' traces.
 
-use whyidle_analysis::communication::{Kind, collectives};
+use whyidle_analysis::communication::Kind;
 use whyidle_analysis::ledger::Line;
 
 use super::comm_exposed;
@@ -20,19 +20,17 @@ const WORTH: f64 = 0.05;
 const MORE: i64 = 4;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
-    let uses = collectives(case.trace, case.facts, &case.device);
-    let exposed_of = |kind: Kind| uses.iter().filter(|u| u.kind == kind).map(|u| u.exposed_ns).sum::<i64>();
-    let point_to_point = exposed_of(Kind::SendReceive);
-    let all: i64 = uses.iter().map(|u| u.exposed_ns).sum::<i64>().max(1);
+    let uses = case.collectives();
+    let point_to_point = case.point_to_point_ns();
     let line = case.line(Line::Communication);
-    let part = |ns: i64| (ns as f64 * point_to_point as f64 / all as f64) as i64;
+    let part = |ns: i64| (ns as f64 * point_to_point as f64 / line.ns.max(1) as f64) as i64;
     let cost = Estimate { ns: part(line.ns), low_ns: part(line.low_ns), high_ns: part(line.high_ns) };
     if case.share(cost.ns) < WORTH {
         return None;
     }
     let stages = i64::from(case.trace.meta.distributed.as_ref().map_or(2, |job| job.world_size)).max(2);
-    let micro = micro_batches(case, &uses);
-    let mut evidence = comm_exposed::evidence(case, &uses);
+    let micro = micro_batches(case, uses);
+    let mut evidence = comm_exposed::evidence(case, uses);
     let bubble = |micro: i64| (stages - 1) as f64 / (micro + stages - 1) as f64;
     let gain = micro.map(|micro| {
         evidence.insert(0, counted(Message::new("ev-micro-batches").count("count", micro), micro));

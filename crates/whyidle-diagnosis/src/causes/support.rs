@@ -47,6 +47,12 @@ pub(crate) fn gain_by_replay(
         ns = case.step.ns;
         next_limit = "data.workers";
     }
+    if case.is_paced_by_neighbours() && change.what != "micro_batches" {
+        // A stage that waits for its neighbours only waits longer when its own work shrinks; what the
+        // others would gain is not in this trace.
+        ns = case.step.ns;
+        next_limit = "pipeline.bubble";
+    }
     let spread = if device_bound { AFTER_DEVICE_BOUND } else { AFTER_HOST_BOUND };
     Some(Gain { step_after: around(case, ns, spread), method, change, next_limit })
 }

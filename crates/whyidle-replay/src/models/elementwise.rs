@@ -40,7 +40,8 @@ pub fn elementwise(
     for region in regions(trace, facts, context) {
         let old: i64 = region.entries.iter().map(|&entry| context.launched[entry].total_ns).sum();
         let fused = fused_ns(&region, bandwidth);
-        if fused >= old as f64 || region.entries.len() < 2 && !is_layout_copy(trace, context, &region) {
+        let alone = region.entries.len() < 2 && region.results > 0 && !is_layout_copy(context, &region);
+        if fused >= old as f64 || alone {
             continue;
         }
         let keep = region.results.max(1);
@@ -81,7 +82,7 @@ pub fn elementwise(
 /// Time of a stretch after fusing, ns.
 fn fused_ns(region: &Region, bandwidth: f64) -> f64 {
     let moving = (region.read + region.written) / bandwidth * 1e9;
-    moving + LEAST_KERNEL_NS * region.results.max(1) as f64
+    moving + LEAST_KERNEL_NS * region.results as f64
 }
 
 /// The longest `keep` activities of a stretch take over its new time; the others go.
@@ -105,7 +106,7 @@ fn is_cast(kind: &OpKind) -> bool {
     matches!((kind.reads.first(), kind.writes.first()), (Some(from), Some(to)) if from.1 != to.1)
 }
 
-fn is_layout_copy(_trace: &Trace, context: &Context, region: &Region) -> bool {
+fn is_layout_copy(context: &Context, region: &Region) -> bool {
     let mut kinds = region.entries.iter().filter_map(|&entry| context.kind(&context.launched[entry]));
     kinds.all(|kind| kind.class == OpClass::Copy && !is_cast(kind))
 }

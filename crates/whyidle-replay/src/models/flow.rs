@@ -32,29 +32,31 @@ pub struct Region {
     pub read: f64,
     /// Least bytes written: tensors that are read outside later.
     pub written: f64,
-    /// Tensors that leave it: fused kernels end at them.
+    /// Tensors that it must write: fused kernels end at them.
     pub results: usize,
     /// Bytes that its operators move one by one.
     pub moved: f64,
+    /// Nothing but element-wise operators and copies: a compiler computes it inside what reads it.
+    pub pointwise: bool,
 }
 
-/// Where a tensor came from.
-#[derive(Clone, Copy)]
-struct Produced {
-    /// Number of the tensor.
-    tensor: u32,
+/// A tensor, from one operator to all that read it.
+#[derive(Clone, Debug)]
+struct Made {
+    volume: Volume,
     /// The region that made it; none: something that is not fused.
     region: Option<usize>,
     /// The node of backward that made it.
-    made_by: Option<HostId>,
+    by: Option<HostId>,
     /// The node of backward that used it up.
     used_by: Option<HostId>,
-    /// Something read it.
-    read: bool,
-    /// A gradient.
     backward: bool,
-    /// It left its region.
-    left: bool,
+    /// Other regions that read it.
+    readers: Vec<usize>,
+    /// Something that is not fused reads it.
+    fixed: bool,
+    /// Something reads it.
+    read: bool,
 }
 
 /// The regions of a device's activities, in order.
@@ -66,10 +68,11 @@ pub fn regions(trace: &Trace, facts: &Facts, context: &Context) -> Vec<Region> {
         context,
         works: trace.names.map(classify),
         compiled: trace.names.map(is_compiled),
-        history: FxHashMap::default(),
+        made: Vec::new(),
+        latest: FxHashMap::default(),
+        parameters: FxHashSet::default(),
         regions: Vec::new(),
         taken: FxHashSet::default(),
-        next: 0,
         open: None,
     };
     for entry in 0..context.launched.len() {
@@ -84,11 +87,14 @@ struct Walk<'a> {
     context: &'a Context,
     works: Vec<Work>,
     compiled: Vec<bool>,
-    history: FxHashMap<Volume, Vec<Produced>>,
+    made: Vec<Made>,
+    /// The latest tensors of each size, oldest first.
+    latest: FxHashMap<Volume, Vec<u32>>,
+    /// Sizes that forward reads without anything having made them.
+    parameters: FxHashSet<Volume>,
     regions: Vec<Region>,
-    /// Tensors that the open region has taken in; saved activations by size.
-    taken: FxHashSet<Result<u32, Volume>>,
-    next: u32,
+    /// Sizes that the open region has taken in from nowhere: parameters, saved activations.
+    taken: FxHashSet<Volume>,
     open: Option<usize>,
 }
 
@@ -96,82 +102,71 @@ impl Walk<'_> {
     fn entry(&mut self, at: usize) {
         let context = self.context;
         let launched = &context.launched[at];
-        let Some(kind) = context.kind(launched) else { return self.close() };
-        if launched.outside {
-            return self.close();
-        }
+        let Some(kind) = context.kind(launched).filter(|_| !launched.outside) else { return self.close() };
         let node = self.node(launched);
-        if !self.is_fusible(launched, kind) {
+        let region = if self.is_fusible(launched, kind) {
+            let region = self.region(launched.backward);
+            let open = &mut self.regions[region];
+            open.entries.push(at);
+            open.moved += kind.bytes();
+            open.pointwise &= matches!(kind.class, OpClass::Pointwise | OpClass::Copy | OpClass::Fill);
+            self.region_reads(region, kind, node);
+            Some(region)
+        } else {
             self.close();
-            for &volume in &kind.reads {
-                self.barrier_reads(volume, node);
-            }
-            for &volume in &kind.writes {
-                self.produce(volume, None, node, launched.backward);
-            }
-            return;
-        }
-        if self.open.is_some_and(|open| self.regions[open].backward != launched.backward) {
-            self.close();
-        }
-        let region = match self.open {
-            Some(region) => region,
-            None => {
-                self.regions.push(Region { backward: launched.backward, ..Region::default() });
-                self.regions.len() - 1
-            }
+            kind.reads.iter().for_each(|&volume| self.fixed_read(volume, node));
+            None
         };
-        self.open = Some(region);
-        self.regions[region].entries.push(at);
-        self.regions[region].moved += kind.bytes();
-        self.region_reads(region, kind, node);
         for &volume in &kind.writes {
-            self.produce(volume, Some(region), node, launched.backward);
+            self.make(volume, region, node, launched.backward);
         }
     }
 
+    /// The open region, or a new one.
+    fn region(&mut self, backward: bool) -> usize {
+        if self.open.is_some_and(|open| self.regions[open].backward != backward) {
+            self.close();
+        }
+        *self.open.get_or_insert_with(|| {
+            self.regions.push(Region { backward, pointwise: true, ..Region::default() });
+            self.regions.len() - 1
+        })
+    }
+
     fn region_reads(&mut self, region: usize, kind: &OpKind, node: Option<HostId>) {
-        let name = self.trace.names.get(kind.name);
         let is_copy = kind.class == OpClass::Copy;
-        let is_sum = name.starts_with("aten::add");
+        let is_sum = self.trace.names.get(kind.name).starts_with("aten::add");
         for (at, &volume) in kind.reads.iter().enumerate() {
             let earlier = kind.reads[..at].iter().filter(|&&other| other == volume).count();
-            let size = bytes(volume);
             if node.is_some() && earlier > 0 && !is_sum && !is_copy {
-                if self.taken.insert(Err(volume)) {
-                    self.regions[region].read += size;
-                }
+                self.take(region, volume);
                 continue;
             }
             // A sum of gradients takes what no node has used; anything else may share with its node.
-            let usable = |produced: &Produced| {
-                node.is_none() || produced.used_by.is_none() || !is_sum && produced.used_by == node
+            let usable = |made: &Made| {
+                node.is_none() || made.used_by.is_none() || !is_sum && made.used_by == node
             };
-            let found = self.find(volume, earlier, usable).map(|index| (volume, index));
-            match found.or_else(|| self.find_whole(volume, usable)) {
-                Some((whole, index)) => {
-                    let found = &mut self.history.entry(whole).or_default()[index];
-                    found.read = true;
+            let whole = || {
+                let wholes = (2..=SLICES).map(|times| (volume.0.saturating_mul(times), volume.1));
+                wholes.into_iter().find_map(|whole| self.find(whole, 0, usable))
+            };
+            match self.find(volume, earlier, usable).or_else(whole) {
+                Some(index) => {
+                    let made = &mut self.made[index];
+                    made.read = true;
                     // A cast or layout copy passes a gradient on; the gradient itself may go elsewhere too.
                     if !is_copy {
-                        found.used_by = node;
+                        made.used_by = node;
                     }
-                    if found.region == Some(region) {
-                        continue;
-                    }
-                    let (tensor, from, left) =
-                        (found.tensor, found.region, std::mem::replace(&mut found.left, true));
-                    if self.taken.insert(Ok(tensor)) {
-                        self.regions[region].read += size;
-                    }
-                    if let Some(from) = from.filter(|_| !left) {
-                        self.leave(from, size);
+                    if made.region != Some(region) && !made.readers.contains(&region) {
+                        made.readers.push(region);
                     }
                 }
                 None => {
-                    if self.taken.insert(Err(volume)) {
-                        self.regions[region].read += size;
+                    if node.is_none() {
+                        self.parameters.insert(volume);
                     }
+                    self.take(region, volume);
                 }
             }
         }
@@ -182,60 +177,45 @@ impl Walk<'_> {
         }
     }
 
-    /// The latest tensor of a size that is usable, `skip` of them passed over.
-    fn find(&self, volume: Volume, skip: usize, usable: impl Fn(&Produced) -> bool) -> Option<usize> {
-        let list = self.history.get(&volume)?;
-        (0..list.len()).rev().filter(|&index| usable(&list[index])).nth(skip)
+    /// A tensor from nowhere: once per region and size.
+    fn take(&mut self, region: usize, volume: Volume) {
+        if self.taken.insert(volume) {
+            self.regions[region].read += bytes(volume);
+        }
     }
 
-    /// The latest tensor that a tensor of a size can be a slice of: some times as large.
-    fn find_whole(&self, volume: Volume, usable: impl Fn(&Produced) -> bool) -> Option<(Volume, usize)> {
-        (2..=SLICES).find_map(|times| {
-            let whole = (volume.0.saturating_mul(times), volume.1);
-            self.find(whole, 0, &usable).map(|index| (whole, index))
-        })
+    /// The latest usable tensor of a size, `skip` of them passed over.
+    fn find(&self, volume: Volume, skip: usize, usable: impl Fn(&Made) -> bool) -> Option<usize> {
+        let latest = self.latest.get(&volume)?.iter().rev().map(|&index| index as usize);
+        latest.filter(|&index| usable(&self.made[index])).nth(skip)
     }
 
     /// Something that is not fused reads: gradients and saved activations alike, so nothing is used up.
-    fn barrier_reads(&mut self, volume: Volume, node: Option<HostId>) {
-        let foreign = |produced: &Produced| node.is_none() || produced.made_by != node;
-        let Some(index) = self.find(volume, 0, foreign) else { return };
-        let found = &mut self.history.entry(volume).or_default()[index];
-        found.read = true;
-        if let Some(from) = found.region.filter(|_| !std::mem::replace(&mut found.left, true)) {
-            self.leave(from, bytes(volume));
+    fn fixed_read(&mut self, volume: Volume, node: Option<HostId>) {
+        let foreign = |made: &Made| node.is_none() || made.by != node;
+        if let Some(index) = self.find(volume, 0, foreign) {
+            let made = &mut self.made[index];
+            (made.read, made.fixed) = (true, true);
         }
     }
 
-    fn leave(&mut self, region: usize, size: f64) {
-        self.regions[region].written += size;
-        self.regions[region].results += 1;
-    }
-
-    fn produce(&mut self, volume: Volume, region: Option<usize>, node: Option<HostId>, backward: bool) {
-        let tensor = self.next;
-        self.next += 1;
-        let list = self.history.entry(volume).or_default();
-        list.push(Produced {
-            tensor,
+    fn make(&mut self, volume: Volume, region: Option<usize>, by: Option<HostId>, backward: bool) {
+        let Ok(index) = u32::try_from(self.made.len()) else { return };
+        self.made.push(Made {
+            volume,
             region,
-            made_by: node,
+            by,
             used_by: None,
-            read: false,
             backward,
-            left: false,
+            readers: Vec::new(),
+            fixed: false,
+            read: false,
         });
-        if list.len() > REMEMBERED {
-            let gone = list.remove(0);
-            self.forget(gone, volume);
+        let latest = self.latest.entry(volume).or_default();
+        if latest.len() >= REMEMBERED {
+            latest.remove(0);
         }
-    }
-
-    /// A gradient that nothing read is a result: a parameter's.
-    fn forget(&mut self, produced: Produced, volume: Volume) {
-        if let Some(region) = produced.region.filter(|_| produced.backward && !produced.read) {
-            self.leave(region, bytes(volume));
-        }
+        latest.push(index);
     }
 
     fn close(&mut self) {
@@ -243,10 +223,24 @@ impl Walk<'_> {
         self.taken.clear();
     }
 
+    /// What each region reads and writes, once all readers are known.
     fn finish(mut self) -> Vec<Region> {
-        for (volume, list) in std::mem::take(&mut self.history) {
-            for produced in list {
-                self.forget(produced, volume);
+        for made in &self.made {
+            let size = bytes(made.volume);
+            if let Some(region) = made.region {
+                // A parameter's gradient is read by what no shape tells: the optimizer.
+                let ends = made.backward && !made.read && self.parameters.contains(&made.volume);
+                let kept = made.fixed || ends;
+                // What only one other stretch reads is computed there.
+                let inlined = !kept && made.readers.len() == 1 && self.regions[region].pointwise;
+                if inlined || !kept && made.readers.is_empty() {
+                    continue;
+                }
+                self.regions[region].written += size;
+                self.regions[region].results += 1;
+            }
+            for &reader in &made.readers {
+                self.regions[reader].read += size;
             }
         }
         self.regions

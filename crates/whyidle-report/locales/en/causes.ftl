@@ -36,7 +36,7 @@ cause-data-workers-traps =
 cause-data-storage-name = storage
 cause-data-storage-title = The GPU waits for reads
 cause-data-storage-what = The loader waits for a disk or a network file system: a cold page cache, many small files, random access.
-cause-data-storage-seen = A trace alone shows only that the loader is late. Samples taken beside it tell: worker processes in state D, I/O wait, bytes read per step.
+cause-data-storage-seen = Not from a trace alone: it shows that the loader is late, which `whyidle trace` reports as `data.workers` or `data.in_process`, and not what the loader waits for. That takes samples of the running program: worker processes in state D, I/O wait, bytes read per step.
 cause-data-storage-remedy =
     Pack small files into large ones and read them in order: tar shards, Parquet, one memory-mapped array.
     Copy the data to a local disk. If it fits into memory, read it once so that it stays in the page cache.
@@ -109,7 +109,7 @@ cause-host-python-traps =
 cause-host-gc-name = garbage collection
 cause-host-gc-title = The GPU waits for Python's garbage collector
 cause-host-gc-what = The cyclic collector stops the launching thread and visits every object that is alive. In a training program that takes a tenth of a second up to more than a second.
-cause-host-gc-seen = A `gc.collect` frame (`<built-in function collect>`) while the GPU is idle, or long gaps at regular intervals with no operator active.
+cause-host-gc-seen = `gc.collect` frames (`<built-in function collect>`) or `Python GC` events while the GPU is idle. In a trace without them a collection counts as Python between launches (`host.python`); long gaps at regular intervals then point to it.
 cause-host-gc-remedy =
     Remove `gc.collect()` from the loop.
     `gc.freeze()` after the set-up: what is alive then is never visited again.
@@ -121,7 +121,7 @@ cause-host-gc-traps =
 cause-host-contention-name = busy cores
 cause-host-contention-title = The GPU waits for a launching thread that waits for a core
 cause-host-contention-what = The launching thread is ready, but all cores are taken: by loader workers and their threads, by other ranks, by other programs.
-cause-host-contention-seen = Not visible in a trace. Samples tell: involuntary context switches, load above the number of cores, CPU time of the main thread below wall time although it waits for nothing.
+cause-host-contention-seen = Not from a trace: there the launching thread merely looks slow (`host.launch`, `host.python`). It takes samples of the running program: involuntary context switches, load above the number of cores, CPU time of the main thread below wall time although it waits for nothing.
 cause-host-contention-remedy =
     Keep threads × workers × ranks within the cores: `OMP_NUM_THREADS`, `torch.set_num_threads(1)` in workers, fewer workers.
     Bind each rank to cores near its GPU with `numactl` or `taskset`.
@@ -145,7 +145,7 @@ cause-host-optimizer-traps =
 cause-host-gil-name = the GIL
 cause-host-gil-title = The GPU waits for a thread that waits for the GIL
 cause-host-gil-what = The launching thread could go on, but another Python thread of the same process holds the interpreter lock: a logger, a metrics thread, a prefetcher.
-cause-host-gil-seen = Not visible in a trace. Stack samples tell, when they record who holds the lock.
+cause-host-gil-seen = Not from a trace: there the launching thread merely looks slow between operators (`host.python`). It takes stack samples of the running program that record who holds the lock, such as those of `py-spy record --gil`.
 cause-host-gil-remedy =
     Move the work of that thread into a process of its own.
     Use libraries that release the lock while they compute.
@@ -158,7 +158,7 @@ cause-host-gil-traps =
 cause-memory-allocator-name = GPU memory allocation
 cause-memory-allocator-title = The GPU waits for its memory to be allocated
 cause-memory-allocator-what = `cudaMalloc` and `cudaFree` inside steps: the caching allocator was emptied, or finds no block that fits. `cudaFree` also waits until the GPU has finished.
-cause-memory-allocator-seen = Allocation calls of the CUDA runtime inside steps, `torch.cuda.empty_cache()` frames, far more memory reserved than allocated.
+cause-memory-allocator-seen = Calls of the CUDA runtime that take or give back memory inside steps, and `torch.cuda.empty_cache()` frames.
 cause-memory-allocator-remedy =
     Remove `torch.cuda.empty_cache()` from the loop.
     `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` where shapes vary.
@@ -194,7 +194,7 @@ cause-memory-headroom-traps =
 cause-memory-offload-name = offloaded state
 cause-memory-offload-title = The GPU waits for state that lives in host memory
 cause-memory-offload-what = Optimizer states, parameters or activations are kept in host memory and cross the bus in every step.
-cause-memory-offload-seen = Copies of that size in both directions in every step, or an optimizer that runs on the CPU.
+cause-memory-offload-seen = Not from a trace alone: it shows copies and not what they carry. `whyidle trace` reports those that nothing hides as `data.transfer`. Their size tells, if it is that of the parameters or the optimizer states, in both directions and in every step; so do an optimizer that runs on the CPU and the program's own settings.
 cause-memory-offload-remedy =
     Keep the state on the GPU if it fits. Sharding (ZeRO-1/2) or 8-bit optimizer states often make it fit.
     If not, use pinned memory and prefetch on a stream of its own.
@@ -206,7 +206,7 @@ cause-memory-offload-traps =
 cause-compile-recompile-name = compilation
 cause-compile-recompile-title = The GPU waits for the compiler
 cause-compile-recompile-what = `torch.compile` specialises on what it sees. A new shape or a changed flag compiles again, for seconds or minutes, and the GPU waits.
-cause-compile-recompile-seen = Dynamo or Inductor events inside steps that should be past the warm-up, and input shapes that change.
+cause-compile-recompile-seen = Dynamo, AOT or Inductor events inside the traced steps. Whether that is warm-up depends on which steps were recorded.
 cause-compile-recompile-remedy =
     `TORCH_LOGS=recompiles` names what changed.
     Pad lengths to a few rungs, such as 512, 1024, 2048.
@@ -219,7 +219,7 @@ cause-compile-recompile-traps =
 cause-io-checkpoint-name = checkpoint saves
 cause-io-checkpoint-title = The GPU waits for a checkpoint
 cause-io-checkpoint-what = A save stops the loop: the state is copied to the host, serialised and written.
-cause-io-checkpoint-seen = `torch.save` frames, device-to-host copies of the whole state, writes on the launching thread.
+cause-io-checkpoint-seen = Frames of `torch.save`, `torch.distributed.checkpoint` or safetensors on the launching thread while the GPU is idle. That takes a trace recorded `with_stack=True`; without stacks a save looks like Python and synchronisation.
 cause-io-checkpoint-remedy =
     Save asynchronously: `torch.distributed.checkpoint.async_save` stops the loop only for the copy. In one project that took 0.54 s instead of 27 s.
     Save less often, and write to a local disk first.
@@ -231,7 +231,7 @@ cause-io-checkpoint-traps =
 cause-io-logging-name = logging
 cause-io-logging-title = The GPU waits for a log
 cause-io-logging-what = Metrics, images or progress are written on the launching thread.
-cause-io-logging-seen = Write, flush or logger frames while the GPU is idle.
+cause-io-logging-seen = Frames of `logging`, TensorBoard, wandb or mlflow, `print`, write, flush or fsync while the GPU is idle. That takes a trace recorded `with_stack=True`; without stacks logging looks like Python between launches.
 cause-io-logging-remedy =
     Collect, and write every N steps.
     Let a thread or the tracker's own background process write.
@@ -321,7 +321,7 @@ cause-compute-bound-traps =
 cause-comm-exposed-name = exposed communication
 cause-comm-exposed-title = The GPU waits for collectives that nothing hides
 cause-comm-exposed-what = Transfers take longer than the computation beside them. What sticks out lengthens the step.
-cause-comm-exposed-seen = Time in collectives with no other kernel beside them, on the rank that arrives last; their bus bandwidth against that of the link.
+cause-comm-exposed-seen = Time in collectives other than gathers and scatters of shards, with no other kernel beside them. One rank's trace gives an upper limit, because waiting for other ranks is part of it.
 cause-comm-exposed-remedy =
     Reduce less often: gradient accumulation with `no_sync()`.
     More work per transfer: a larger batch per GPU.
@@ -348,7 +348,7 @@ cause-comm-unbucketed-traps =
 cause-comm-accumulation-name = reductions in every micro-batch
 cause-comm-accumulation-title = Gradients are reduced in every micro-batch
 cause-comm-accumulation-what = With gradient accumulation only the last micro-batch of an update needs the reduction. Here every one does it.
-cause-comm-accumulation-seen = The bytes reduced per optimizer step are a multiple of the gradient's size.
+cause-comm-accumulation-seen = Several forward passes through DistributedDataParallel per optimizer update, with the same reductions in every backward.
 cause-comm-accumulation-remedy =
     `with model.no_sync():` around all micro-batches but the last; with FSDP2 `model.set_requires_gradient_sync(False)`.
     In Accelerate: `with accelerator.accumulate(model):`.
@@ -372,7 +372,7 @@ cause-comm-sharding-traps =
 cause-comm-link-name = a slow link
 cause-comm-link-title = Collectives take a slow path
 cause-comm-link-what = Data goes through host memory or TCP instead of NVLink, peer-to-peer or the fast network.
-cause-comm-link-seen = The bus bandwidth of large collectives is below half of what the link should give. The NCCL log says why: `via SHM`, `Using network Socket`, `NCCL_P2P_DISABLE set`.
+cause-comm-link-seen = Not from one rank's trace: there the length of a collective includes waiting for other ranks, so that any bandwidth computed from it is only a lower bound. It takes the traces of all ranks over the same steps, and what the link should give: large collectives stay below half of that bus bandwidth. The NCCL log says why: `via SHM`, `Using network Socket`, `NCCL_P2P_DISABLE set`.
 cause-comm-link-remedy =
     Unset `NCCL_P2P_DISABLE`, `NCCL_IB_DISABLE` and `NCCL_SHM_DISABLE`, and read `nvidia-smi topo -m`.
     Across nodes: an InfiniBand or RoCE adapter visible in the container, the right `NCCL_SOCKET_IFNAME`, GPUDirect RDMA.
@@ -396,7 +396,7 @@ cause-comm-unsplit-traps =
 cause-rank-straggler-name = a late rank
 cause-rank-straggler-title = The GPUs wait for a late rank
 cause-rank-straggler-what = One rank reaches the collectives later than the others, and all of them wait inside.
-cause-rank-straggler-seen = The same rank arrives last in most collectives. Its own ledger says why.
+cause-rank-straggler-seen = Not from one rank's trace: there the wait is part of `comm.unsplit`. It takes the traces of all ranks over the same steps, with their clocks aligned: the same rank then arrives last in most collectives, and its own ledger says why. `whyidle trace DIR` does not align clocks; it shows the ranks side by side, first the one that waits least in collectives.
 cause-rank-straggler-remedy =
     Cure what holds that rank up: its loader, its host, its share of the work.
     Balance by tokens, not by samples.
@@ -408,7 +408,7 @@ cause-rank-straggler-traps =
 cause-pipeline-bubble-name = the pipeline bubble
 cause-pipeline-bubble-title = The GPUs wait while the pipeline fills and drains
 cause-pipeline-bubble-what = With p stages and m micro-batches each stage idles for (p − 1) ÷ (m + p − 1) of the step: 3/7 for p = m = 4.
-cause-pipeline-bubble-seen = Waiting in send and receive at the start and the end of a step.
+cause-pipeline-bubble-seen = Send and receive kernels with no other kernel beside them; the number of stages and micro-batches then gives the least that the schedule costs.
 cause-pipeline-bubble-remedy =
     More micro-batches per step.
     An interleaved schedule (v chunks per stage divide the bubble by v), or zero-bubble.
@@ -421,7 +421,7 @@ cause-pipeline-bubble-traps =
 cause-gpu-shared-name = another process on the card
 cause-gpu-shared-title = Another process uses the GPU
 cause-gpu-shared-what = Two processes on one card take turns. Each sees its kernels start late or take longer.
-cause-gpu-shared-seen = Not visible in a trace. NVML's use per process tells.
+cause-gpu-shared-seen = Not from a trace: it holds the activities of one process, whose kernels start late or take longer. It takes the use of the card per process, from NVML or `nvidia-smi pmon`.
 cause-gpu-shared-remedy =
     One job per card.
     For small jobs: MIG slices, or MPS.

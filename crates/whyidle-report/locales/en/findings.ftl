@@ -3,52 +3,52 @@
 
 ## The sentence
 
-say-healthy = The GPU works { $working } of each { $step } step: nothing to speak of waits.
+say-healthy = The GPU works { $working } of each { $step } step; hardly anything holds it up.
 say-waits = Of each { $step } step, the GPU works { $working } and waits { $waiting } { $because }.
-say-waits-somewhere = Of each { $step } step, the GPU works { $working }; it waits { $waiting } of the time, with no single cause that a change would cure.
-say-inefficient = But it works more than it must: { $because }.
+say-waits-somewhere = Of each { $step } step, the GPU works { $working } and waits { $waiting } of the time.
+say-inefficient = Its work could cost less: { $because }.
 say-change = { $change } This should bring the step to about { $after } ({ $low }–{ $high }); then { $limit }.
 
 ## What the GPU waits for, or what is wrong with its work (inside "waits 131 ms …", "works more than it must: …")
 
-because-data-in_process = for items that the training process prepares itself
-because-data-workers = for data: the loader's workers cannot keep up
+because-data-in_process = for data: the training process prepares it itself
+because-data-workers = for data: the loader workers cannot keep up
 because-data-transfer = for copies from host memory
-because-host-launch = for the next launch: kernels are shorter than the host needs to launch them
-because-host-sync = because the host waits for values and then lags behind
+because-host-launch = for launches: the host needs longer to launch a kernel than the GPU to run it
+because-host-sync = for the host, which stops to read values back and falls behind
 because-host-python = for Python code between launches
 because-host-gc = for Python's garbage collector
-because-host-optimizer = for an optimizer that loops over parameters
-because-memory-allocator = for memory that is taken from the driver and given back in every step
-because-memory-recompute = activations are computed a second time although memory may suffice
+because-host-optimizer = for an optimizer that updates one parameter after the other
+because-memory-allocator = for memory that is taken from the driver, or given back to it, inside the step
+because-memory-recompute = activations are computed a second time, although memory may suffice without that
 because-memory-headroom = the batch is small and most of the memory is empty
-because-compile-recompile = for the compiler, which runs inside the steps
+because-compile-recompile = for the compiler, which still runs inside the steps
 because-io-checkpoint = while a checkpoint is saved
 because-io-logging = while logs are written
-because-comm-exposed = for gradient reductions that nothing hides
-because-comm-unbucketed = for many small reductions that nothing hides
-because-comm-accumulation = for reductions in every micro-batch
-because-comm-sharding = for parameters that are gathered and scattered
-because-comm-unsplit = in collectives or for other ranks
+because-comm-exposed = for communication that nothing hides
+because-comm-unbucketed = for many small gradient reductions, none of them hidden
+because-comm-accumulation = for gradient reductions in every micro-batch
+because-comm-sharding = for sharded parameters and gradients on their way between ranks
+because-comm-unsplit = in collectives, for transfers or for other ranks
 because-pipeline-bubble = for its neighbours in the pipeline
-because-compute-precision = matrix products run in fp32, without tensor cores at full rate
-because-compute-attention = attention is written out, with its full score matrix
-because-compute-elementwise = many small memory-bound operations could be fused
-because-compute-alignment = sizes of matrix products miss the tensor cores' grid
+because-compute-precision = matmuls run in full fp32, far below the rate of the tensor cores
+because-compute-attention = attention is written out and moves its full score matrix through memory
+because-compute-elementwise = many element-wise operations, bound by memory, could be fused
+because-compute-alignment = sizes of matmuls do not fit the tensor cores
 because-compute-padding = part of the work is padding
-because-compute-bound = on nothing
-because-unknown = for something
+because-compute-bound = with no single cause
+because-unknown = for something that the trace does not tell
 
 ## What limits the step afterwards ("then …")
 
-limit-data-in_process = data prepared in-process is the limit
-limit-data-workers = the loader's workers are the limit
-limit-data-transfer = copies from the host are the limit
-limit-host-launch = launches on the host are the limit
+limit-data-in_process = preparing data in the training process is the limit
+limit-data-workers = the loader workers are the limit
+limit-data-transfer = copies from host memory are the limit
+limit-host-launch = kernel launches are the limit
 limit-host-sync = synchronisation is the limit
 limit-host-python = Python is the limit
 limit-host-gc = the garbage collector is the limit
-limit-host-optimizer = the optimizer's host work is the limit
+limit-host-optimizer = the optimizer's work on the host is the limit
 limit-memory-allocator = the allocator is the limit
 limit-memory-recompute = the GPU itself is the limit
 limit-memory-headroom = the GPU itself is the limit
@@ -70,126 +70,172 @@ limit-compute-bound = the GPU itself is the limit
 
 ## Doubts
 
-doubt-near-threshold = all waits together are { $share } of the step, close to the { $threshold } that separates healthy from not
-doubt-starved = loader queues fill while the profiler starts, so this window cannot show the long-run step; shares are of the traced step
-doubt-traced = the unprofiled step is not known; shares are of the traced step, which the profiler lengthens
-doubt-estimated = the unprofiled step is estimated from the trace; give it with --step-ms
-doubt-replay = replay misses the traced step by { $error } (limit { $limit }), so nothing is predicted from it
-doubt-no-replay = the trace allows no replay, so nothing is predicted
-doubt-unrepresentative = the traced steps ({ $traced }) are shorter than the true step ({ $step }): part of what is waited for lies outside this window
-doubt-one-rank = time in collectives is transfer or waiting for another rank; one rank's trace cannot tell which
+doubt-near-threshold = All waits together are { $share } of the step, close to the { $threshold } that separate healthy from not.
+doubt-starved = Loader queues fill while the profiler starts, so this window cannot show the step of a long run; shares are of the traced step.
+doubt-traced = The step time without the profiler is not known; shares are of the traced step, which the profiler lengthens.
+doubt-estimated = The step time without the profiler is estimated from the trace; measure it and give it with --step-ms.
+doubt-uncalibrated = The step time without the profiler is a rough estimate: the profiler's cost was calibrated on other profilers and machines than this trace's; measure it and give it with --step-ms.
+doubt-replay = Replay misses the traced step by { $error } (limit { $limit }), so no gain is predicted from it.
+doubt-no-replay = The trace cannot be replayed, so no gain is predicted from a replay.
+doubt-unrepresentative = The traced steps ({ $traced }) are shorter than the true step ({ $step }): part of the waiting lies outside this window.
+doubt-one-rank = Time in collectives is transfer or waiting for another rank; one rank's trace cannot tell which.
 
 ## Evidence
 
 ev-line = { $time } of each traced step ({ $share })
-ev-place = { $name }: { $time } in { $count } gaps per traced step
-ev-place-frame = { $frame }: { $time } in { $count } gaps per traced step
-ev-place-both = { $name }, called from { $frame }: { $time } in { $count } gaps per traced step
-ev-place-unnamed = no operator active: { $time } in { $count } gaps per traced step
-ev-data-outside = { $time } per step of it lie outside the window: the true step is longer than what the trace shows
-ev-copies = { $count } copies to the GPU per step, { $bytes }, { $time }; { $pageable } of them from pageable memory
-ev-copy-rate = they run at { $rate } GB/s
-ev-launches = { $launches } kernels per step; half of them last less than { $kernel }
-ev-launch-pace = in the trace, a launch follows the one before after { $time } (median, profiler included)
-ev-short-kernels = { $share } of the kernels are shorter than that distance
-ev-sync = { $name } waits for the GPU { $count } times per step
-ev-sync-at = { $name }, called from { $frame }, waits for the GPU { $count } times per step
-ev-python-long = { $time } per traced step in { $count } long stretches without any operator
+ev-place = { $count ->
+    [0] { $name }: { $time } per traced step
+    [one] { $name }: { $time } in 1 gap per traced step
+   *[other] { $name }: { $time } in { $count } gaps per traced step
+}
+ev-place-frame = { $count ->
+    [0] { $frame }: { $time } per traced step
+    [one] { $frame }: { $time } in 1 gap per traced step
+   *[other] { $frame }: { $time } in { $count } gaps per traced step
+}
+ev-place-both = { $count ->
+    [0] { $name }, called from { $frame }: { $time } per traced step
+    [one] { $name }, called from { $frame }: { $time } in 1 gap per traced step
+   *[other] { $name }, called from { $frame }: { $time } in { $count } gaps per traced step
+}
+ev-place-unnamed = { $count ->
+    [0] no operator active: { $time } per traced step
+    [one] no operator active: { $time } in 1 gap per traced step
+   *[other] no operator active: { $time } in { $count } gaps per traced step
+}
+ev-data-outside = { $time } per step of it lie outside the window: the true step is longer than the traced ones
+ev-copies = { $count ->
+    [one] 1 copy
+   *[other] { $count } copies
+} to the GPU per step, { $bytes }, { $time }; { $pageable ->
+    [0] none of them
+   *[other] { $pageable } of them
+} from pageable memory
+ev-copy-rate = these copies run at { $rate } GB/s
+ev-launches = { $launches } kernels per step, half of them shorter than { $kernel }
+ev-launch-pace = in the trace, the host launches every { $time } (median, profiler included)
+ev-short-kernels = { $share } of the kernels are shorter than the time between two launches
+ev-sync = { $name } makes the host wait for the GPU { $count ->
+    [one] once
+   *[other] { $count } times
+} per step
+ev-sync-at = { $name }, called from { $frame }, makes the host wait for the GPU { $count ->
+    [one] once
+   *[other] { $count } times
+} per step
+ev-python-long = { $time } per traced step in { $count ->
+    [one] 1 long stretch
+   *[other] { $count } long stretches
+} without any operator
 ev-optimizer-kernels = the optimizer launches { $kernels } kernels per step for about { $tensors } parameter tensors
 ev-allocator-calls = per step, { $takes } calls take memory from the driver and { $returns } give it back
-ev-recompute-kernels = { $count } kernels of a forward pass run again inside backward
-ev-memory-used = at its peak, { $share } of the GPU's memory is in use
-ev-compilations = { $count } compilations inside the traced window
-ev-collectives = { $count } collectives per step, { $time } together
+ev-recompute-kernels = { $count ->
+    [one] 1 kernel in the trace repeats
+   *[other] { $count } kernels in the trace repeat
+} forward work inside backward
+ev-memory-used = { $share } of the GPU's memory is in use at the peak
+ev-compilations = { $count ->
+    [one] 1 compilation
+   *[other] { $count } compilations
+} inside the traced window
+ev-collectives = { $count ->
+    [one] 1 collective
+   *[other] { $count } collectives
+} per step, { $time } together
 ev-collectives-hidden = other work hides { $share } of that time
-ev-collective-bytes = { $bytes } per step, as recorded
-ev-comm-one-rank = seen from one rank, this time is transfer and waiting for others together: an upper limit
-ev-micro-batches = { $count } micro-batches per step
-ev-bubble-ideal = with { $stages } stages and { $micro } micro-batches, filling and draining alone takes { $share } of a step
-ev-sharding = per step { $gathers } gathers, { $again } of them a second time for backward, and { $scatters } scatters
-ev-device-wait = { $time } per step in which work was queued and the GPU did not start it: events of other streams, other ranks, or work that the trace does not show
+ev-collective-bytes = they carry { $bytes } per step, as the trace records it
+ev-comm-one-rank = one rank's trace cannot part transfer from waiting for others: the time is an upper limit
+ev-micro-batches = { $count ->
+    [one] 1 micro-batch
+   *[other] { $count } micro-batches
+} per step
+ev-bubble-ideal = with { $stages } stages and { $micro } micro-batches, filling and draining alone take { $share } of a step
+ev-sharding = { $gathers } all-gathers per step, { $again } of them again for backward, and { $scatters } reduce-scatters
+ev-device-wait = for { $time } per step work was queued and the GPU did not start it: it waited for events of other streams, for other ranks, or for work that the trace does not show
 
 ## Remedies: the line
 
-fix-data-in-process = Give the DataLoader workers of its own: num_workers 0 → { $workers }.
+fix-data-in-process = Let worker processes load the data: num_workers 0 → { $workers }.
 fix-data-workers = Raise num_workers from { $from } to { $to }.
-fix-data-workers-unknown = Give the DataLoader more workers, or make an item cheaper.
+fix-data-workers-unknown = Give the DataLoader more workers, or make each item cheaper.
 fix-data-transfer-pageable = Pin the batches and copy them with non_blocking=True.
-fix-data-transfer-pinned = Copy the next batch on a stream of its own while this one computes.
-fix-host-launch = Launch more at once: CUDA graphs through torch.compile(mode="reduce-overhead"), or a larger batch.
-fix-host-launch-graphs = CUDA graphs are in use; bring what is still launched one by one into them, or use a larger batch.
+fix-data-transfer-pinned = Copy the next batch on a stream of its own while this one is computed.
+fix-host-launch = Launch more at once: CUDA graphs with torch.compile(mode="reduce-overhead"), or a larger batch.
+fix-host-launch-graphs = CUDA graphs are in use: bring into them what is still launched piece by piece, or use a larger batch.
 fix-host-sync = Read values back less often, or not at all.
 fix-host-python = Move the Python work between launches out of the step, or onto the GPU.
 fix-host-python-at = Move { $function } out of the step, or onto the GPU.
-fix-host-gc = Freeze the garbage collector and run it every thousand steps.
+fix-host-gc = Freeze what is alive (gc.freeze()), turn the collector off, and run it every thousand steps.
 fix-host-optimizer = Use the fused optimizer: fused=True.
-fix-host-optimizer-8bit = Check what the 8-bit optimizer saves: it quantises per parameter on the way.
-fix-memory-allocator = Remove empty_cache() from the step, and keep shapes stable.
-fix-memory-allocator-grow = Keep shapes stable, or use expandable_segments, so that memory is not taken anew in every step.
+fix-host-optimizer-8bit = Use a fused optimizer if memory allows: the 8-bit one quantises every parameter in every step.
+fix-memory-allocator = Take empty_cache() out of the step, and keep shapes stable.
+fix-memory-allocator-grow = Keep shapes stable, or set expandable_segments:True, so that steps find their memory in the cache.
 fix-memory-recompute = Turn gradient checkpointing off: memory suffices.
-fix-memory-recompute-full = Checkpoint fewer layers if memory can be found elsewhere.
-fix-memory-recompute-unknown = Turn gradient checkpointing off if the peak without it fits.
+fix-memory-recompute-full = Checkpoint fewer layers, if memory can be found elsewhere.
+fix-memory-recompute-unknown = Turn gradient checkpointing off, if the peak without it fits.
 fix-memory-headroom = Try a batch { $factor } times as large.
 fix-compile-recompile = Keep the compiler out of the steps: dynamic=True, or a few fixed shapes.
 fix-io-checkpoint = Save asynchronously, or less often.
 fix-io-logging = Log less often, and buffer what is written.
 fix-comm-exposed = Reduce gradients less often: accumulate over micro-batches.
+fix-comm-overlap = Start these collectives earlier, or give the GPU other work meanwhile.
 fix-comm-unbucketed = Put the { $count } reductions per step into buckets that overlap with backward.
-fix-comm-accumulation = Reduce only in the last of the { $micro } micro-batches: no_sync().
-fix-comm-sharding = Keep parameters after forward (reshard_after_forward=False), or shard less.
+fix-comm-accumulation = Reduce only in the last of the { $micro } micro-batches: no_sync() around the others.
+fix-comm-sharding = Keep the parameters after forward (reshard_after_forward=False), or shard less.
 fix-comm-sharding-less = Shard over fewer ranks, or prefetch earlier.
-fix-comm-unsplit = Bring the other ranks' traces: only together do they tell transfer from waiting.
-fix-pipeline-bubble = Use more micro-batches: { $micro }.
+fix-comm-unsplit = Bring the other ranks' traces: only together they tell transfer from waiting.
+fix-pipeline-bubble = Use { $micro } micro-batches per step.
 
 ## Remedies: further steps and traps
 
-fix-data-ahead = If items are tokenised or decoded in the loader, do it once, ahead of training: then loading is reading.
+fix-data-ahead = If items are tokenised or decoded in the loader, do that once, ahead of training: then loading is only reading.
 fix-data-main-guard = Workers are processes: guard the script with if __name__ == "__main__", and expect a copy of the dataset's Python objects in each.
 fix-data-threads = Keep each worker single-threaded: torch.set_num_threads(1), TOKENIZERS_PARALLELISM=false.
-fix-data-cores = Workers that compute share the cores; workers that wait for storage can be many more than there are cores.
+fix-data-cores = Workers that compute need a core each; workers that wait for storage may far outnumber the cores.
 fix-data-shards = More workers than a packed dataset has shards do nothing.
 fix-transfer-stream = A copy overlaps only on another stream, or when the host runs ahead.
 fix-transfer-smaller = Send smaller types: uint8 images and int32 tokens, converted on the GPU.
-fix-transfer-trap = Pinning costs host time of its own; where copies are hidden already it brings nothing.
+fix-transfer-trap = Pinning costs host time of its own; where the copies are hidden already, it brings nothing.
 fix-launch-batch = A larger batch makes kernels longer at the same number of launches.
-fix-launch-static = CUDA graphs need static shapes and no reads of values inside.
-fix-launch-accumulation = Gradient accumulation does not make kernels longer; compiling without graphs may not help.
-fix-launch-outside-graph = Gradient accumulation per parameter and the optimizer run outside a graph: fused=True shortens the latter.
-fix-sync-where = Look for .item(), .cpu(), .tolist(), print(tensor), tensors in an if, and clip_grad_norm_ results that are read.
-fix-sync-masks = nonzero() and boolean masks read a size back: torch.where keeps it on the GPU.
-fix-sync-limit = A synchronisation costs only the run-ahead it takes away; in a launch-bound step that is little.
-fix-python-stacks = Record with with_stack=True: only stacks name the function.
+fix-launch-static = CUDA graphs need static shapes, and no value may be read back inside.
+fix-launch-accumulation = Gradient accumulation does not make kernels longer, and compiling without graphs may not help.
+fix-launch-outside-graph = Accumulating gradients per parameter and the optimizer stay outside the graph: fused=True shortens the latter.
+fix-sync-where = Look for .item(), .cpu(), .tolist(), print(tensor), tensors in an if, and a norm from clip_grad_norm_ that is read.
+fix-sync-masks = nonzero() and boolean masks read a size back: torch.where stays on the GPU.
+fix-sync-limit = A synchronisation costs only the head start it takes away; in a launch-bound step that is little.
+fix-python-stacks = Record with with_stack=True: only stacks can name the function.
 fix-python-move = Vectorise it, move it to loader workers, or do it every N steps.
 fix-gc-freeze = gc.freeze() after set-up keeps long-lived objects out of every later collection.
-fix-gc-trap = With the collector off, reference cycles grow: watch host memory, and run it at the same step on all ranks.
+fix-gc-trap = With the collector off, reference cycles pile up: watch host memory, and collect at the same step on all ranks.
 fix-optimizer-foreach = foreach=True is the next best where fused is not supported.
-fix-optimizer-trap = On a step that the GPU limits, a fused optimizer saves only its own kernels' time.
+fix-optimizer-trap = In a step that the GPU limits, a fused optimizer saves only what its own kernels save.
 fix-allocator-shapes = Shapes that change make the caching allocator miss: pad or bucket lengths.
-fix-allocator-trap = empty_cache() frees nothing that tensors hold; it only makes the next step ask the driver again.
-fix-recompute-selective = Checkpoint every second block, or only attention, if memory is between the two.
+fix-allocator-trap = empty_cache() frees nothing that a tensor holds; it only makes the next step ask the driver again.
+fix-recompute-selective = If memory lies between the two, checkpoint every second block, or only attention.
 fix-recompute-rule = Checkpointing pays when activations take more than about 40 % of memory; keep 10–15 % free.
-fix-headroom-rate = A larger batch changes the optimisation: adjust the learning rate and compare at equal samples.
+fix-headroom-rate = A larger batch changes the optimisation: adjust the learning rate, and compare at equal numbers of samples.
 fix-headroom-knee = Beyond the knee, where kernels fill the GPU, more batch brings no more speed.
 fix-recompile-logs = TORCH_LOGS=recompiles names the guard that failed.
 fix-recompile-buckets = Bucket or pad lengths to a few shapes; each shape compiles once.
-fix-recompile-warm-up = Compilation in the first steps is normal: record after the warm-up.
+fix-recompile-warm-up = Compiling in the first steps is normal: record after the warm-up.
 fix-checkpoint-async = torch.distributed.checkpoint.async_save copies to pinned memory and writes in the background.
-fix-checkpoint-less = Weigh the interval against the work that a failure loses.
+fix-checkpoint-less = Weigh the interval against the work that a crash would lose.
 fix-logging-buffer = Write from another thread, and flush at intervals.
-fix-logging-values = Keep logged values on the GPU and read them together.
-fix-comm-accumulate = Accumulation changes the effective batch; with BatchNorm its statistics stay per micro-batch.
+fix-logging-values = Keep logged values on the GPU, and read them back together.
+fix-comm-accumulate = Accumulation raises the effective batch; BatchNorm still sees one micro-batch at a time.
 fix-comm-compress = bf16 gradients halve the bytes (bf16_compress_hook).
-fix-comm-ranks = Give all ranks' traces to split transfer from waiting for a late rank.
+fix-comm-overlap-how = Launch them asynchronously (async_op=True) and wait only where the result is used; pipeline the next batch's exchange under this batch's compute.
+fix-comm-ranks = Give all ranks' traces, to part transfer from waiting for a late rank.
 fix-unbucketed-ddp = DistributedDataParallel buckets and overlaps by itself; a hand-written loop over parameters does neither.
 fix-unbucketed-foreach = Where the loop must stay, flatten the gradients and reduce once.
-fix-no-sync-memory = With FSDP, no_sync() keeps unsharded gradients: check memory.
-fix-sharding-memory = Keeping parameters costs their full size in memory between forward and backward.
+fix-no-sync-memory = With FSDP, no_sync() keeps unsharded gradients: check the memory.
+fix-sharding-memory = Parameters that are kept take their full size in memory from forward to backward.
 fix-sharding-prefetch = Larger units mean fewer gathers; prefetching starts them earlier.
-fix-sharding-stage = On one node with NVLink, ZeRO-2 (parameters whole) is often faster than ZeRO-3.
-fix-unsplit-all-ranks = Record every rank at the same steps, put the traces into one directory, and give the directory.
-fix-bubble-interleave = Interleaved schedules shrink the bubble at the price of more transfers.
-fix-bubble-balance = Uneven stages wait for the longest; more micro-batches do not cure that.
-fix-bubble-memory = GPipe holds activations of all micro-batches; 1F1B only of as many as there are stages.
+fix-sharding-stage = On one node with NVLink, ZeRO-2 (whole parameters) is often faster than ZeRO-3.
+fix-unsplit-all-ranks = Record all ranks over the same steps, put the traces into one directory, and give the directory.
+fix-bubble-interleave = Interleaved schedules shrink the bubble, at the price of more transfers.
+fix-bubble-balance = Uneven stages wait for the slowest; more micro-batches do not cure that.
+fix-bubble-memory = GPipe holds the activations of all micro-batches; 1F1B of at most as many as there are stages.
 
 ## Ledger details
 
@@ -197,8 +243,8 @@ det-place = { $name }
 
 ## Figures of -v
 
-stat-launches = { $launches } kernels launched per step; median kernel { $kernel }; a launch every { $between } (median, profiler included)
-stat-occupancy = whole trace: span { $span }, resident { $resident }, compute { $compute }, communication { $communication }, both at once { $overlap }
+stat-launches = { $launches } kernels per step; median kernel { $kernel }; a launch every { $between } (median, profiler included)
+stat-occupancy = whole trace: { $span }, of that resident { $resident }, compute { $compute }, communication { $communication }, both at once { $overlap }
 stat-latency = an idle stream starts a kernel { $latency } after its launch; queued kernels follow each other after { $gap } (medians)
 stat-backlog = { $count } activities ({ $time }) were launched before the trace began; they belong to no step
 
@@ -211,6 +257,44 @@ note-backlog = { $count ->
     [one] 1 GPU activity was launched before the trace began and belongs to no step.
    *[other] { $count } GPU activities ({ $time }) were launched before the trace began and belong to no step.
 }
-note-one-step = Only one whole step could be analysed: its spread is unknown.
-note-unexplained = { $share } of the traced steps is explained by nothing in the trace.
-note-no-stacks = In { $share } of the step no operator was active: only a trace with_stack=True can name the Python function.
+note-one-step = Only one whole step could be analysed: how much steps vary is not known.
+note-unexplained = Nothing in the trace explains { $share } of the traced steps.
+note-no-stacks = In { $share } of the step no operator was active: only a trace recorded with_stack=True can name the Python function.
+
+## The GPU's own work
+
+ev-kernels-time = { $count } kernels per step are concerned, { $time } together
+ev-shape = { $operator } on { $inputs }: { $time } per step
+ev-frame = launched from { $frame }: { $time } per step
+ev-rates = they reach { $achieved } TFLOP/s; { $possible } are possible here
+ev-tf32-alone = TF32 alone would save { $time } per step
+ev-casts = { $count } casts between types per step, { $time }
+ev-casts-time = casts between types take { $time } per step
+ev-grad-scaler = gradient scaling takes { $time } per step, and bf16 needs none
+ev-scores = score matrices of { $queries } × { $keys } are written to memory: { $bytes } each time
+ev-bytes-moved = they move { $now } per step; fused, { $after } would do
+ev-layout-copies = { $caller } copies tensors into another layout: { $count } times per step, { $time }
+ev-side = one side of the product is { $side }; { $padded } is on the grid
+ev-shapes-vary = steps work on { $fewest } to { $most } tokens or elements, in { $distinct } different shapes
+ev-padded-share = padding every step to the longest would make { $share } of the work padding
+
+fix-compute-precision = Run forward and loss under bf16 autocast.
+fix-compute-attention = Replace the written-out attention by scaled_dot_product_attention.
+fix-compute-elementwise = Fuse the small operations: torch.compile.
+fix-compute-alignment = Pad the sizes of matrix products to multiples of 64.
+fix-compute-alignment-side = Pad { $side } to { $padded }.
+fix-compute-padding = Sort or bucket by length, or pack sequences.
+
+fix-precision-tf32 = If fp32 must stay, TF32 keeps its range and rounds products only.
+fix-precision-loss = Compare the loss curves: autocast keeps sums and norms in fp32.
+fix-precision-scaler = bf16 needs no GradScaler; fp16 does.
+fix-attention-mask = is_causal=True stays on the fast path; a dense mask may leave it.
+fix-attention-module = In transformers: attn_implementation="sdpa" or "flash_attention_2".
+fix-attention-trap = Head sizes above 256 and some masks fall back to the slow kernel: check the kernel's name afterwards.
+fix-elementwise-warm-up = The first steps compile for up to minutes; leave them out when you measure.
+fix-elementwise-breaks = Graph breaks cost fusion: TORCH_LOGS=graph_breaks names them.
+fix-elementwise-library = Without compile: F.layer_norm, F.gelu and fused libraries instead of hand-written formulas.
+fix-alignment-vocabulary = A vocabulary is padded with entries that no token uses; ignore their logits or leave them untrained.
+fix-alignment-trap = Padding pays only where the product is slow for its size; a few odd sizes cost nothing.
+fix-padding-pack = Packing several sequences into one row leaves no padding; the attention mask must keep them apart.
+fix-padding-shapes = A few bucket lengths also keep shapes stable for compile and CUDA graphs.

@@ -18,6 +18,6 @@ refusal-too-little = The GPU works in { $share } of the window: this is a start-
 refusal-too-little-hint = Record steps after the warm-up, or pick them with `--step A..B`.
 
 refusal-no-such-device = No GPU with that number has activities in the trace.
-refusal-no-such-device-hint = The trace has these: { $devices }.
+refusal-no-such-device-hint = GPUs with activities: { $devices }.
 refusal-no-such-rank = No trace of that rank could be judged.
-refusal-no-such-rank-hint = Leave --rank out, or check which ranks the traces are of.
+refusal-no-such-rank-hint = Leave `--rank` out, or check which ranks the traces are of.

@@ -39,7 +39,6 @@ line-working-other = other
 
 line-data-in_process = data prepared in-process
 line-data-workers = waiting for data
-line-data-storage = waiting for storage
 line-data-transfer = host-to-device copies
 line-host-launch = waiting for launches
 line-host-sync = synchronisation
@@ -51,10 +50,7 @@ line-compile-recompile = compilation
 line-io-checkpoint = saving a checkpoint
 line-io-logging = logging and writing
 line-gpu-wait = waiting for a GPU event
-line-comm-exposed = exposed communication
 line-comm-unsplit = collectives
-line-rank-straggler = waiting for a late rank
-line-pipeline-bubble = pipeline bubble
 
 ## Ledger lines: the rest
 
@@ -87,18 +83,13 @@ confidence-low = low
 ## Changes. $setting is "2 → 12" or empty; $cause is the cause's name.
 
 change-workers = num_workers { $setting }
-change-worker_threads = threads per worker { $setting }
-change-prefetch_factor = prefetch_factor { $setting }
-change-persistent_workers = persistent_workers { $setting }
 change-pretokenise = tokenise ahead of training
 change-removed = without { $cause }
 change-deferred = { $cause } deferred
 change-pinned = pinned memory and non_blocking copies
-change-non_blocking = non_blocking copies
 change-cuda_graphs = CUDA graphs
 change-compile = torch.compile
 change-fused = fused optimizer
-change-foreach = foreach optimizer
 change-batch = batch { $setting }
 change-autocast = autocast { $setting }
 change-tf32 = TF32 for fp32 matmuls
@@ -108,7 +99,6 @@ change-packed = packed or bucketed sequences
 change-no_recompute = without gradient checkpointing
 change-accumulation = gradient accumulation { $setting }
 change-no_sync = no_sync() in micro-batches
-change-bucket_cap_mb = bucket_cap_mb { $setting }
 change-overlap = communication under compute
 change-sharding = sharding { $setting }
 change-micro_batches = micro-batches { $setting }
@@ -117,4 +107,3 @@ change-allocator = stable allocations
 change-dynamic_shapes = fixed or dynamic shapes
 change-async_checkpoint = asynchronous checkpoint
 change-log_interval = logging interval { $setting }
-change-healed_rank = the late rank as fast as the others

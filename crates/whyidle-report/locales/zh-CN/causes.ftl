@@ -36,7 +36,7 @@ cause-data-workers-traps =
 cause-data-storage-name = 存储
 cause-data-storage-title = GPU 在等读盘
 cause-data-storage-what = 数据加载在等磁盘或网络文件系统：页缓存是冷的，小文件太多，或随机读取。
-cause-data-storage-seen = 单凭 trace 只能看出数据迟到。要靠同时采集的样本：worker 进程处于 D 状态、I/O 等待、每步读取的字节数。
+cause-data-storage-seen = 只凭 trace 看不出来：它只显示数据迟到（`whyidle trace` 报为 `data.workers` 或 `data.in_process`），不显示数据加载在等什么。要靠程序运行时的采样：worker 进程处于 D 状态、I/O 等待、每步读取的字节数。
 cause-data-storage-remedy =
     把小文件打包成大文件并顺序读取：tar 分片、Parquet、一个内存映射的数组。
     把数据拷到本地盘。如果内存放得下，先读一遍让它留在页缓存里。
@@ -109,7 +109,7 @@ cause-host-python-traps =
 cause-host-gc-name = 垃圾回收 (GC)
 cause-host-gc-title = GPU 在等 Python 的垃圾回收
 cause-host-gc-what = 循环垃圾回收会停住启动线程，遍历所有存活的对象。训练程序里这要零点几秒到一秒多。
-cause-host-gc-seen = GPU 空闲时有 `gc.collect` 帧（`<built-in function collect>`），或每隔固定步数出现没有算子的长空隙。
+cause-host-gc-seen = GPU 空闲时有 `gc.collect` 帧（`<built-in function collect>`）或 `Python GC` 事件。trace 里没有这些时，回收会算作 kernel 启动间隙的 Python（`host.python`）；此时若每隔固定步数出现一次长空隙，多半就是它。
 cause-host-gc-remedy =
     从循环里去掉 `gc.collect()`。
     初始化完成后调用 `gc.freeze()`：此时存活的对象不再被遍历。
@@ -121,7 +121,7 @@ cause-host-gc-traps =
 cause-host-contention-name = CPU 核被占满
 cause-host-contention-title = GPU 在等启动线程，启动线程在等 CPU 核
 cause-host-contention-what = 启动线程可以继续，但所有核都被占着：DataLoader worker 及其线程、其他 rank、其他程序。
-cause-host-contention-seen = trace 里看不到。要靠采样：非自愿上下文切换、负载高于核数、主线程什么都不等而 CPU 时间却少于墙钟时间。
+cause-host-contention-seen = trace 里看不出来：在那里启动线程只是显得慢（`host.launch`、`host.python`）。要靠程序运行时的采样：非自愿上下文切换、负载高于核数、主线程什么都不等而 CPU 时间却少于墙钟时间。
 cause-host-contention-remedy =
     让 线程数 × worker 数 × rank 数 不超过核数：`OMP_NUM_THREADS`，worker 里 `torch.set_num_threads(1)`，减少 worker。
     用 `numactl` 或 `taskset` 把每个 rank 绑到靠近其 GPU 的核上。
@@ -145,7 +145,7 @@ cause-host-optimizer-traps =
 cause-host-gil-name = GIL
 cause-host-gil-title = GPU 在等启动线程，启动线程在等 GIL
 cause-host-gil-what = 启动线程可以继续，但同一进程的另一个 Python 线程握着 GIL：日志、指标或预取线程。
-cause-host-gil-seen = trace 里看不到。要靠记录了 GIL 持有者的调用栈采样。
+cause-host-gil-seen = trace 里看不出来：在那里启动线程只是在算子之间显得慢（`host.python`）。要靠程序运行时的调用栈采样，而且要记录谁握着 GIL，例如 `py-spy record --gil`。
 cause-host-gil-remedy =
     把那个线程的工作移到单独的进程。
     使用计算时会释放 GIL 的库。
@@ -158,7 +158,7 @@ cause-host-gil-traps =
 cause-memory-allocator-name = 显存分配
 cause-memory-allocator-title = GPU 在等显存分配
 cause-memory-allocator-what = step 内出现 `cudaMalloc` 和 `cudaFree`：缓存分配器被清空，或找不到合适的块。`cudaFree` 还要等 GPU 做完手头的工作。
-cause-memory-allocator-seen = step 内有 CUDA runtime 的分配调用、`torch.cuda.empty_cache()` 帧，已预留的显存远多于已分配的。
+cause-memory-allocator-seen = step 内有 CUDA runtime 申请或归还显存的调用，或 `torch.cuda.empty_cache()` 帧。
 cause-memory-allocator-remedy =
     从循环里去掉 `torch.cuda.empty_cache()`。
     形状变化时设置 `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`。
@@ -194,7 +194,7 @@ cause-memory-headroom-traps =
 cause-memory-offload-name = 卸载到内存的状态
 cause-memory-offload-title = GPU 在等放在内存里的状态
 cause-memory-offload-what = 优化器状态、参数或激活值放在内存里，每步都要过一遍总线。
-cause-memory-offload-seen = 每步都有这种大小的双向拷贝，或优化器在 CPU 上运行。
+cause-memory-offload-seen = 只凭 trace 看不出来：它显示有拷贝，不显示拷的是什么；没被掩盖的拷贝 `whyidle trace` 报为 `data.transfer`。能说明问题的是：每步都有双向拷贝，大小正好等于参数或优化器状态；优化器在 CPU 上运行；以及程序自己的配置。
 cause-memory-offload-remedy =
     放得下就留在显存里。分片 (ZeRO-1/2) 或 8-bit 优化器状态往往就够了。
     放不下就用锁页内存，并用单独的 stream 预取。
@@ -206,7 +206,7 @@ cause-memory-offload-traps =
 cause-compile-recompile-name = 编译
 cause-compile-recompile-title = GPU 在等编译器
 cause-compile-recompile-what = `torch.compile` 针对见到的输入做特化。新的形状或变了的开关会触发重新编译，几秒到几分钟，GPU 都在等。
-cause-compile-recompile-seen = 预热之后的 step 里仍有 Dynamo 或 Inductor 事件，而且输入形状在变。
+cause-compile-recompile-seen = trace 的 step 里有 Dynamo、AOT 或 Inductor 事件。算不算预热，取决于采集的是哪几步。
 cause-compile-recompile-remedy =
     `TORCH_LOGS=recompiles` 会指出是什么变了。
     把长度填充到几档，例如 512、1024、2048。
@@ -219,7 +219,7 @@ cause-compile-recompile-traps =
 cause-io-checkpoint-name = 保存 checkpoint
 cause-io-checkpoint-title = GPU 在等保存 checkpoint
 cause-io-checkpoint-what = 保存会停住循环：状态拷回内存、序列化、写盘。
-cause-io-checkpoint-seen = `torch.save` 帧、整个状态的 D2H 拷贝、启动线程上的写操作。
+cause-io-checkpoint-seen = GPU 空闲时，启动线程上有 `torch.save`、`torch.distributed.checkpoint` 或 safetensors 的帧。这要求用 `with_stack=True` 采集；没有调用栈，保存看起来就像 Python 和同步。
 cause-io-checkpoint-remedy =
     异步保存：`torch.distributed.checkpoint.async_save` 只在拷贝时停住循环。有项目的停顿从 27 s 降到 0.54 s。
     降低保存频率，先写本地盘。
@@ -231,7 +231,7 @@ cause-io-checkpoint-traps =
 cause-io-logging-name = 写日志
 cause-io-logging-title = GPU 在等写日志
 cause-io-logging-what = 指标、图像或进度在启动线程上写出。
-cause-io-logging-seen = GPU 空闲时有写、flush 或日志库的帧。
+cause-io-logging-seen = GPU 空闲时有 `logging`、TensorBoard、wandb、mlflow 的帧，或 `print`、写、flush、fsync。这要求用 `with_stack=True` 采集；没有调用栈，写日志看起来就像 kernel 启动间隙的 Python。
 cause-io-logging-remedy =
     攒起来，每 N 步写一次。
     让线程或跟踪工具自己的后台进程去写。
@@ -321,7 +321,7 @@ cause-compute-bound-traps =
 cause-comm-exposed-name = 未被掩盖的通信
 cause-comm-exposed-title = GPU 在等没被掩盖的集合通信
 cause-comm-exposed-what = 传输比与它并行的计算更长，露出来的部分拉长了单步。
-cause-comm-exposed-seen = 在最后到达的 rank 上，集合通信期间没有其他 kernel 的时间；总线带宽与链路能力的对比。
+cause-comm-exposed-seen = 集合通信（分片的聚合和分发除外）期间没有其他 kernel 的时间。只有一个 rank 的 trace 时它是上限，因为其中含有等其他 rank 的时间。
 cause-comm-exposed-remedy =
     减少归约次数：梯度累积配合 `no_sync()`。
     让每次传输对应更多计算：增大每卡 batch。
@@ -348,7 +348,7 @@ cause-comm-unbucketed-traps =
 cause-comm-accumulation-name = 每个 micro-batch 都归约
 cause-comm-accumulation-title = 每个 micro-batch 都在归约梯度
 cause-comm-accumulation-what = 用梯度累积时，一次更新只有最后一个 micro-batch 需要归约，这里却每个都做。
-cause-comm-accumulation-seen = 每次优化器更新归约的字节数是梯度大小的若干倍。
+cause-comm-accumulation-seen = 每次优化器更新有多次经过 DistributedDataParallel 的前向，而且每次反向都做同样的归约。
 cause-comm-accumulation-remedy =
     除最后一个外，micro-batch 都放进 `with model.no_sync():`；FSDP2 用 `model.set_requires_gradient_sync(False)`。
     Accelerate 用 `with accelerator.accumulate(model):`。
@@ -372,7 +372,7 @@ cause-comm-sharding-traps =
 cause-comm-link-name = 慢链路
 cause-comm-link-title = 集合通信走了慢路径
 cause-comm-link-what = 数据经过内存或 TCP，而不是 NVLink、P2P 或高速网络。
-cause-comm-link-seen = 大的集合通信总线带宽不到链路应有的一半。原因在 NCCL 日志里：`via SHM`、`Using network Socket`、`NCCL_P2P_DISABLE set`。
+cause-comm-link-seen = 只凭一个 rank 的 trace 看不出来：集合通信的时长里含有等其他 rank 的时间，由它算出的带宽只是下限。要有所有 rank 在相同 step 上的 trace，还要知道链路应有的带宽：大的集合通信总线带宽不到它的一半。原因在 NCCL 日志里：`via SHM`、`Using network Socket`、`NCCL_P2P_DISABLE set`。
 cause-comm-link-remedy =
     取消 `NCCL_P2P_DISABLE`、`NCCL_IB_DISABLE` 和 `NCCL_SHM_DISABLE`，查看 `nvidia-smi topo -m`。
     跨节点：容器里要看得到 InfiniBand 或 RoCE 网卡，`NCCL_SOCKET_IFNAME` 要对，启用 GPUDirect RDMA。
@@ -396,7 +396,7 @@ cause-comm-unsplit-traps =
 cause-rank-straggler-name = 拖后腿的 rank
 cause-rank-straggler-title = 各 GPU 在等拖后腿的 rank (straggler)
 cause-rank-straggler-what = 有一个 rank 总是比别人晚到集合通信，其他 rank 都在里面等。
-cause-rank-straggler-seen = 多数集合通信里最后到达的是同一个 rank，它自己的账本说明原因。
+cause-rank-straggler-seen = 只凭一个 rank 的 trace 看不出来：在那里等待混在 `comm.unsplit` 里。要有所有 rank 在相同 step 上的 trace，并对齐时钟：多数集合通信里最后到达的是同一个 rank，它自己的账本说明原因。`whyidle trace DIR` 不对齐时钟，只是把各 rank 并列，在集合通信里等得最少的排在最前。
 cause-rank-straggler-remedy =
     解决拖住那个 rank 的问题：它的数据加载、它的 CPU、分给它的工作量。
     按 token 数而不是样本数来均衡。
@@ -408,7 +408,7 @@ cause-rank-straggler-traps =
 cause-pipeline-bubble-name = 流水线气泡
 cause-pipeline-bubble-title = 流水线填充和排空时 GPU 在等
 cause-pipeline-bubble-what = p 段、m 个 micro-batch 时，每段有 (p − 1) ÷ (m + p − 1) 的单步时间空闲：p = m = 4 时是 3/7。
-cause-pipeline-bubble-seen = step 开头和结尾在 send / recv 上等待。
+cause-pipeline-bubble-seen = send / recv 的 kernel 期间没有其他 kernel；再由段数和 micro-batch 数得出这种调度至少要花多少。
 cause-pipeline-bubble-remedy =
     每步用更多 micro-batch。
     交错调度（每段 v 个 chunk，气泡除以 v），或 zero-bubble 调度。
@@ -421,7 +421,7 @@ cause-pipeline-bubble-traps =
 cause-gpu-shared-name = 卡上的其他进程
 cause-gpu-shared-title = 另一个进程也在用这块 GPU
 cause-gpu-shared-what = 同一块卡上的两个进程轮流执行，各自看到的是 kernel 启动变晚或变长。
-cause-gpu-shared-seen = trace 里看不到。NVML 的分进程使用率可以看出。
+cause-gpu-shared-seen = trace 里看不出来：它只含一个进程的活动，只是 kernel 启动变晚或变长。要靠这块卡的分进程使用率：NVML 或 `nvidia-smi pmon`。
 cause-gpu-shared-remedy =
     一块卡只跑一个任务。
     小任务用 MIG 切分，或用 MPS。

@@ -1,0 +1,34 @@
+# 程序在标准错误输出上说的话。found-* 接在 “而是” 之后。
+
+cli-error = 错误：
+cli-hint = 提示：
+cli-unknown-cause = 没有 “{ $cause }” 这个原因
+cli-did-you-mean = 是不是 { $cause }？
+cli-list-causes = `whyidle explain` 会列出所有原因
+
+read-io = { $path }：{ $reason }
+read-empty = { $path } 是空的
+read-not-a-trace = { $path } 不是 profiler 的 trace，而是{ $found }
+read-unreadable = { $path } 从第 { $byte } 字节起无法解析，此前没有任何事件
+read-damaged = { $path }：解压到 { $byte } 字节后压缩数据损坏，此前没有任何事件
+read-no-trace = { $path } 里没有 trace
+
+found-empty = 一个空文件
+found-pickle = 一个 Python pickle 文件
+found-sqlite = 一个 SQLite 数据库
+found-nsys-report = 一份 Nsight Systems 报告
+found-zip = 一个 zip 压缩包
+found-other-compression = 用 gzip 以外的格式压缩的数据
+found-html = 一个网页
+found-json = 不含事件列表的 JSON
+found-recording = 一份采样记录的说明文件
+found-text = 普通文本
+found-binary = 二进制数据
+
+hint-check-path = 检查路径
+hint-export-again = 重新导出 trace，等程序写完再结束
+hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
+hint-give-directory = 给出 trace 所在的目录
+hint-use-pytorch-profiler = 改用 torch.profiler 采集
+hint-unpack = 先解压
+hint-download-again = 重新下载文件：这是一个网页，可能是登录页

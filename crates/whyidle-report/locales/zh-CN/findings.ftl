@@ -1,2 +1,234 @@
 # 结论、疑点、证据、处方和账本说明：crates/whyidle-diagnosis 产生的消息。
 # 那边的 id 用 “.”，这里的键用 “-”。
+#
+# 拼接：say-waits 把 because-* 接在等待时长之后（“131 ms 在等数据”），say-inefficient 把它接在冒号之后；
+# say-change 由处方（不带句号）加收益组成，limit-* 接在 “之后” 后面。
+
+## 结论
+
+say-healthy = 每步 { $step }，GPU 有效工作占 { $working }，基本没有在等谁。
+say-waits = 每步 { $step }：GPU 有效工作 { $working }，另有 { $waiting } { $because }。
+say-waits-somewhere = 每步 { $step }：GPU 有效工作 { $working }，{ $waiting } 的时间在等。
+say-inefficient = 计算本身可以更省：{ $because }。
+say-change = { $change }，单步预计约 { $after }（{ $low }–{ $high }）；之后{ $limit }。
+
+## GPU 在等谁，或者计算哪里不划算
+
+because-data-in_process = 在等数据 —— 样本由训练进程自己准备
+because-data-workers = 在等数据 —— DataLoader worker 供不上
+because-data-transfer = 在等 H2D 拷贝
+because-host-launch = 在等 kernel 启动 —— kernel 太短，CPU 来不及启动下一个
+because-host-sync = 在等 CPU —— CPU 停下来从 GPU 取值，回头就落后了
+because-host-python = 在等 kernel 启动间隙的 Python 代码
+because-host-gc = 在等 Python 的垃圾回收
+because-host-optimizer = 在等优化器 —— 它逐个更新参数
+because-memory-allocator = 在等显存分配 —— 每步都在向驱动申请或归还显存
+because-memory-recompute = 激活值算了两遍，而显存可能本来就够
+because-memory-headroom = batch 偏小，显存大半空着
+because-compile-recompile = 在等编译器 —— step 内还在编译
+because-io-checkpoint = 在等保存 checkpoint
+because-io-logging = 在等写日志
+because-comm-exposed = 在等通信 —— 没有计算掩盖它
+because-comm-unbucketed = 在等梯度归约 —— 又多又小，而且没有被掩盖
+because-comm-accumulation = 在等梯度归约 —— 每个 micro-batch 都做一次
+because-comm-sharding = 在等分片的参数和梯度在 rank 之间传输
+because-comm-unsplit = 花在集合通信里 —— 在传输，或在等其他 rank
+because-pipeline-bubble = 在等流水线的相邻段
+because-compute-precision = 矩阵乘用的是完整 fp32，远达不到 tensor core 的速度
+because-compute-attention = attention 是手写展开的，整个分数矩阵都要读写显存
+because-compute-elementwise = 大量访存受限的逐元素运算可以融合
+because-compute-alignment = 矩阵乘的尺寸没有对齐 tensor core
+because-compute-padding = 一部分计算花在填充 (padding) 上
+because-compute-bound = 找不到单一的原因
+because-unknown = 在等，但从 trace 看不出在等谁
+
+## 之后的瓶颈
+
+limit-data-in_process = 瓶颈是主进程内准备数据
+limit-data-workers = 瓶颈是 DataLoader worker
+limit-data-transfer = 瓶颈是 H2D 拷贝
+limit-host-launch = 瓶颈是 kernel 启动
+limit-host-sync = 瓶颈是同步点
+limit-host-python = 瓶颈是 Python 代码
+limit-host-gc = 瓶颈是垃圾回收
+limit-host-optimizer = 瓶颈是优化器的 CPU 侧开销
+limit-memory-allocator = 瓶颈是显存分配
+limit-memory-recompute = 瓶颈就是 GPU 本身
+limit-memory-headroom = 瓶颈就是 GPU 本身
+limit-compile-recompile = 瓶颈是编译
+limit-io-checkpoint = 瓶颈是保存 checkpoint
+limit-io-logging = 瓶颈是写日志
+limit-comm-exposed = 瓶颈是通信
+limit-comm-unbucketed = 瓶颈是通信
+limit-comm-accumulation = 瓶颈是通信
+limit-comm-sharding = 瓶颈是通信
+limit-comm-unsplit = 瓶颈是通信
+limit-pipeline-bubble = 瓶颈是流水线
+limit-compute-precision = 瓶颈就是 GPU 本身
+limit-compute-attention = 瓶颈就是 GPU 本身
+limit-compute-elementwise = 瓶颈就是 GPU 本身
+limit-compute-alignment = 瓶颈就是 GPU 本身
+limit-compute-padding = 瓶颈就是 GPU 本身
+limit-compute-bound = 瓶颈就是 GPU 本身
+
+## 疑点
+
+doubt-near-threshold = 各项等待合计占单步的 { $share }，离健康与否的分界 { $threshold } 很近。
+doubt-starved = profiler 启动期间 DataLoader 队列已经攒满，从这个窗口看不出长期的单步耗时；占比以 trace 中的单步为准。
+doubt-traced = 未开 profiler 的单步耗时未知；占比以 trace 中的单步为准，而 profiler 把它拉长了。
+doubt-estimated = 未开 profiler 的单步耗时由 trace 估算；实测后可用 --step-ms 给出。
+doubt-uncalibrated = 未开 profiler 的单步耗时只是粗略估算：profiler 开销的标定不是在这种 profiler 或机器上做的；实测后可用 --step-ms 给出。
+doubt-replay = 回放与 trace 中的单步耗时相差 { $error }（上限 { $limit }），不据此预测收益。
+doubt-no-replay = 这份 trace 无法回放，没有回放预测的收益。
+doubt-unrepresentative = trace 中的单步（{ $traced }）比真实的单步（{ $step }）短：一部分等待落在这个窗口之外。
+doubt-one-rank = 集合通信的时间要么是传输，要么是在等其他 rank；只凭一个 rank 的 trace 分不清。
+
+## 证据
+
+ev-line = trace 中每步 { $time }（占 { $share }）
+ev-place = { $count ->
+    [0] { $name }：trace 中每步 { $time }
+   *[other] { $name }：trace 中每步 { $time }，{ $count } 处空隙
+}
+ev-place-frame = { $count ->
+    [0] { $frame }：trace 中每步 { $time }
+   *[other] { $frame }：trace 中每步 { $time }，{ $count } 处空隙
+}
+ev-place-both = { $count ->
+    [0] { $name }，调用自 { $frame }：trace 中每步 { $time }
+   *[other] { $name }，调用自 { $frame }：trace 中每步 { $time }，{ $count } 处空隙
+}
+ev-place-unnamed = { $count ->
+    [0] 没有算子在运行：trace 中每步 { $time }
+   *[other] 没有算子在运行：trace 中每步 { $time }，{ $count } 处空隙
+}
+ev-data-outside = 其中每步有 { $time } 落在采集窗口之外：真实的单步比 trace 中的长
+ev-copies = 每步 { $count } 次拷贝到 GPU，共 { $bytes }、{ $time }；{ $pageable ->
+    [0] 没有一次来自可分页内存
+   *[other] 其中 { $pageable } 次来自可分页内存
+}
+ev-copy-rate = 这些拷贝的速率是 { $rate } GB/s
+ev-launches = 每步 { $launches } 个 kernel，一半短于 { $kernel }
+ev-launch-pace = trace 中 CPU 每隔 { $time } 启动一次（中位数，含 profiler 开销）
+ev-short-kernels = { $share } 的 kernel 比两次启动的间隔还短
+ev-sync = { $name } 每步让 CPU 等 GPU { $count } 次
+ev-sync-at = { $name }，调用自 { $frame }：每步让 CPU 等 GPU { $count } 次
+ev-python-long = trace 中每步有 { $count } 段较长的时间没有算子在运行，共 { $time }
+ev-optimizer-kernels = 优化器每步启动 { $kernels } 个 kernel，而参数张量约 { $tensors } 个
+ev-allocator-calls = 每步向驱动申请显存 { $takes } 次，归还 { $returns } 次
+ev-recompute-kernels = trace 中有 { $count } 个 kernel 在反向里重做前向
+ev-memory-used = 峰值时用掉这块 GPU { $share } 的显存
+ev-compilations = 采集窗口内编译了 { $count } 次
+ev-collectives = 每步 { $count } 次集合通信，共 { $time }
+ev-collectives-hidden = 这段时间有 { $share } 被其他工作掩盖
+ev-collective-bytes = 每步通信 { $bytes }（以 trace 的记录为准）
+ev-comm-one-rank = 只有一个 rank 的 trace，分不清传输和等待：这段时间是上限
+ev-micro-batches = 每步 { $count } 个 micro-batch
+ev-bubble-ideal = { $stages } 段、{ $micro } 个 micro-batch，光是填充和排空就占单步的 { $share }
+ev-sharding = 每步 { $gathers } 次 all-gather（其中 { $again } 次是为反向再做一遍），{ $scatters } 次 reduce-scatter
+ev-device-wait = 每步有 { $time } 工作已经排队而 GPU 没有开始：在等其他 stream 的事件、其他 rank，或 trace 里没有的工作
+
+## 处方：一行。不带句号，后面可以接 “，单步预计约……”
+
+fix-data-in-process = 让 worker 进程加载数据：num_workers 从 0 改为 { $workers }
+fix-data-workers = num_workers 从 { $from } 加到 { $to }
+fix-data-workers-unknown = 增加 DataLoader worker，或让每个样本更便宜
+fix-data-transfer-pageable = batch 放进锁页内存，拷贝用 non_blocking=True
+fix-data-transfer-pinned = 用单独的 stream 拷贝下一个 batch，与当前计算并行
+fix-host-launch = 一次启动更多工作：用 torch.compile(mode="reduce-overhead") 启用 CUDA graphs，或增大 batch
+fix-host-launch-graphs = 已经用了 CUDA graphs：把仍在逐个启动的部分也放进图里，或增大 batch
+fix-host-sync = 少从 GPU 取值，或者不取
+fix-host-python = 把启动间隙的 Python 工作移出 step，或放到 GPU 上
+fix-host-python-at = 把 { $function } 移出 step，或放到 GPU 上
+fix-host-gc = 用 gc.freeze() 冻结存活对象，关掉自动回收，每一千步回收一次
+fix-host-optimizer = 改用 fused 优化器：fused=True
+fix-host-optimizer-8bit = 显存够的话改用 fused 优化器：8-bit 优化器每步都要对每个参数做量化
+fix-memory-allocator = 从 step 里去掉 empty_cache()，并保持形状稳定
+fix-memory-allocator-grow = 保持形状稳定，或设置 expandable_segments:True，让每步都能从缓存里拿到显存
+fix-memory-recompute = 显存够用，关掉梯度检查点
+fix-memory-recompute-full = 如果别处能省出显存，就少用几层梯度检查点
+fix-memory-recompute-unknown = 如果关掉后峰值放得下，就关掉梯度检查点
+fix-memory-headroom = 试试 { $factor } 倍的 batch
+fix-compile-recompile = 不要让编译发生在 step 里：用 dynamic=True，或只用几种固定形状
+fix-io-checkpoint = 异步保存，或降低保存频率
+fix-io-logging = 少写日志，并先攒后写
+fix-comm-exposed = 减少梯度归约的次数：用 micro-batch 做梯度累积
+fix-comm-overlap = 让这些集合通信更早开始，或在此期间给 GPU 安排别的计算
+fix-comm-unbucketed = 把每步 { $count } 次归约合成梯度桶，与反向重叠
+fix-comm-accumulation = { $micro } 个 micro-batch 只在最后一个归约：其余放进 no_sync()
+fix-comm-sharding = 前向之后保留参数（reshard_after_forward=False），或少分片
+fix-comm-sharding-less = 在更少的 rank 上分片，或更早预取
+fix-comm-unsplit = 提供其他 rank 的 trace：放在一起才分得清传输和等待
+fix-pipeline-bubble = 每步用 { $micro } 个 micro-batch
+
+## 处方：具体步骤和容易踩的坑
+
+fix-data-ahead = 如果分词或解码是在 DataLoader 里做的，就在训练前一次性做完：之后加载只剩读取。
+fix-data-main-guard = worker 是进程：脚本要用 if __name__ == "__main__" 保护，而且每个 worker 都会有一份 Dataset 的 Python 对象。
+fix-data-threads = 每个 worker 只用一个线程：torch.set_num_threads(1)、TOKENIZERS_PARALLELISM=false。
+fix-data-cores = 做计算的 worker 各要占一个核；等存储的 worker 可以远多于核数。
+fix-data-shards = 打包数据集有多少分片，就最多用多少 worker，再多没有作用。
+fix-transfer-stream = 拷贝只有在另一个 stream 上，或 CPU 有提前量时，才能与计算重叠。
+fix-transfer-smaller = 传小的数据类型，到 GPU 上再转换：图像用 uint8，token 用 int32。
+fix-transfer-trap = 锁页本身也花 CPU 时间；拷贝本来就被掩盖时，锁页没有收益。
+fix-launch-batch = 增大 batch 让 kernel 变长，启动次数不变。
+fix-launch-static = CUDA graphs 要求静态形状，图内不能取值。
+fix-launch-accumulation = 梯度累积不会让 kernel 变长；不带 CUDA graphs 的编译不一定有用。
+fix-launch-outside-graph = 逐参数的梯度累加和优化器都在图外：fused=True 能缩短优化器这部分。
+fix-sync-where = 查找 .item()、.cpu()、.tolist()、print(tensor)、用 tensor 做 if 判断，以及读取 clip_grad_norm_ 的返回值。
+fix-sync-masks = nonzero() 和布尔掩码索引要把大小读回 CPU；torch.where 不用离开 GPU。
+fix-sync-limit = 同步的代价只是失去的提前量；启动开销受限的单步里，这点代价很小。
+fix-python-stacks = 用 with_stack=True 采集：只有调用栈能指出函数。
+fix-python-move = 改成向量化，移到 DataLoader worker 里，或每 N 步做一次。
+fix-gc-freeze = 初始化完成后调用 gc.freeze()，长期存活的对象不再参与之后的回收。
+fix-gc-trap = 关掉回收后循环引用会越积越多：注意内存，并让所有 rank 在同一步回收。
+fix-optimizer-foreach = 不支持 fused 的优化器，退而用 foreach=True。
+fix-optimizer-trap = 瓶颈是 GPU 时，fused 优化器只省下自身 kernel 的那点时间。
+fix-allocator-shapes = 形状一变，缓存分配器就找不到合适的块：填充到固定长度，或做长度分桶。
+fix-allocator-trap = empty_cache() 放不掉张量还占着的显存，只会让下一步再向驱动申请。
+fix-recompute-selective = 显存介于两者之间时，每两个 block 检查点一个，或只对 attention 使用。
+fix-recompute-rule = 激活值超过显存约 40% 时，检查点才划算；显存留出 10–15%。
+fix-headroom-rate = 更大的 batch 会改变优化过程：调整学习率，并在样本数相同时比较。
+fix-headroom-knee = 过了拐点，kernel 已经占满 GPU，再加 batch 也不会更快。
+fix-recompile-logs = TORCH_LOGS=recompiles 会指出是哪个 guard 失效。
+fix-recompile-buckets = 长度分桶或填充到几种形状：每种形状只编译一次。
+fix-recompile-warm-up = 最初几步编译是正常的：预热之后再采集。
+fix-checkpoint-async = torch.distributed.checkpoint.async_save 先拷到锁页内存，再在后台写盘。
+fix-checkpoint-less = 在保存间隔和出故障要重跑的工作量之间权衡。
+fix-logging-buffer = 让另一个线程去写，隔一段时间再 flush。
+fix-logging-values = 要记录的值先留在 GPU 上，攒够了一起取。
+fix-comm-accumulate = 梯度累积会增大等效 batch；BatchNorm 统计的仍是单个 micro-batch。
+fix-comm-compress = 梯度用 bf16 通信，字节数减半（bf16_compress_hook）。
+fix-comm-ranks = 提供所有 rank 的 trace，才能区分传输和等待拖后腿的 rank。
+fix-comm-overlap-how = 异步启动（async_op=True），到用结果的地方才 wait；让下一个 batch 的交换与当前 batch 的计算重叠。
+fix-unbucketed-ddp = DistributedDataParallel 自带梯度桶和重叠；自己写的逐参数循环两样都没有。
+fix-unbucketed-foreach = 如果必须保留循环，先把梯度拼平，再归约一次。
+fix-no-sync-memory = FSDP 下，no_sync() 会把未分片的梯度留在显存里：先看显存够不够。
+fix-sharding-memory = 保留参数，就要在前向到反向之间占着完整参数的显存。
+fix-sharding-prefetch = 分片单元越大，all-gather 次数越少；预取让它更早开始。
+fix-sharding-stage = 单机有 NVLink 时，ZeRO-2（参数不分片）往往比 ZeRO-3 快。
+fix-unsplit-all-ranks = 所有 rank 在相同的 step 上采集，trace 放进同一个目录，然后给出这个目录。
+fix-bubble-interleave = 交错调度能缩小气泡，代价是传输更多。
+fix-bubble-balance = 各段不均时都在等最慢的一段；增加 micro-batch 解决不了。
+fix-bubble-memory = GPipe 要保存全部 micro-batch 的激活值；1F1B 最多只保存与段数相同的份数。
+
+## 账本说明
+
+det-place = { $name }
+
+## -v 的统计
+
+stat-launches = 每步 { $launches } 个 kernel；kernel 长度中位数 { $kernel }；每隔 { $between } 启动一次（中位数，含 profiler 开销）
+stat-occupancy = 整个 trace：{ $span }，其中驻留 { $resident }，计算 { $compute }，通信 { $communication }，两者同时 { $overlap }
+stat-latency = stream 空闲时，kernel 在启动后 { $latency } 开始；排队的 kernel 前后相隔 { $gap }（中位数）
+stat-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动，不属于任何 step
+
+## 关于 step 的说明
+
+note-step-no-start = 第 { $step } 步未采用：它在 GPU 上的开头早于 trace。
+note-step-profiler-start = 第 { $step } 步未采用：profiler 正在启动。
+note-step-no-end = 第 { $step } 步未采用：trace 里没有它的结尾。
+note-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动，不属于任何 step。
+note-one-step = 只有一个完整的 step 可供分析：不知道各步相差多少。
+note-unexplained = trace 中的单步有 { $share } 找不到任何解释。
+note-no-stacks = 单步有 { $share } 的时间没有算子在运行：只有用 with_stack=True 采集的 trace 才能指出 Python 函数。

@@ -16,3 +16,8 @@ refusal-half-window = GPU 活动只覆盖了这些 step 的 { $share }：记录�
 refusal-half-window-hint = 少采几步，或在 profiler 停止前调用 `torch.cuda.synchronize()`。
 refusal-too-little = GPU 只在窗口的 { $share } 内工作：这是启动阶段或空闲的程序，不是训练的 step。
 refusal-too-little-hint = 在预热之后采集，或用 `--step A..B` 选取。
+
+refusal-no-such-device = trace 里没有这个编号的 GPU 的活动。
+refusal-no-such-device-hint = trace 里有活动的 GPU：{ $devices }。
+refusal-no-such-rank = 这个 rank 没有可供判断的 trace。
+refusal-no-such-rank-hint = 去掉 `--rank`，或核对这些 trace 各属于哪个 rank。

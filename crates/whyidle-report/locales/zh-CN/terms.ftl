@@ -39,7 +39,6 @@ line-working-other = 其他
 
 line-data-in_process = 主进程内准备数据
 line-data-workers = 等数据
-line-data-storage = 等存储
 line-data-transfer = H2D 拷贝
 line-host-launch = 等 kernel 启动
 line-host-sync = 同步点
@@ -51,10 +50,7 @@ line-compile-recompile = 编译
 line-io-checkpoint = 保存 checkpoint
 line-io-logging = 写日志
 line-gpu-wait = 等 GPU 事件
-line-comm-exposed = 未被掩盖的通信
 line-comm-unsplit = 集合通信
-line-rank-straggler = 等拖后腿的 rank
-line-pipeline-bubble = 流水线气泡
 
 ## 账本：其余
 
@@ -87,18 +83,13 @@ confidence-low = 低
 ## 改动。$setting 形如 “2 → 12”，也可能为空；$cause 是原因的名称。
 
 change-workers = num_workers { $setting }
-change-worker_threads = 每个 worker 的线程数 { $setting }
-change-prefetch_factor = prefetch_factor { $setting }
-change-persistent_workers = persistent_workers { $setting }
 change-pretokenise = 训练前预先分词
 change-removed = 消除：{ $cause }
 change-deferred = 推迟：{ $cause }
 change-pinned = 锁页内存加 non_blocking 拷贝
-change-non_blocking = non_blocking 拷贝
 change-cuda_graphs = CUDA graphs
 change-compile = torch.compile
 change-fused = fused 优化器
-change-foreach = foreach 优化器
 change-batch = batch { $setting }
 change-autocast = autocast { $setting }
 change-tf32 = fp32 矩阵乘改用 TF32
@@ -108,7 +99,6 @@ change-packed = 序列打包或长度分桶
 change-no_recompute = 关闭梯度检查点
 change-accumulation = 梯度累积 { $setting }
 change-no_sync = micro-batch 内用 no_sync()
-change-bucket_cap_mb = bucket_cap_mb { $setting }
 change-overlap = 通信与计算重叠
 change-sharding = 分片 { $setting }
 change-micro_batches = micro-batch 数 { $setting }
@@ -117,4 +107,3 @@ change-allocator = 稳定显存分配
 change-dynamic_shapes = 固定形状或 dynamic 形状
 change-async_checkpoint = 异步 checkpoint
 change-log_interval = 日志间隔 { $setting }
-change-healed_rank = 让最慢的 rank 跟上其他 rank

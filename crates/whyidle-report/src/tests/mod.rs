@@ -5,3 +5,4 @@ mod catalogues;
 mod pages;
 mod sample;
 mod schema;
+mod sentences;

@@ -1,0 +1,42 @@
+//! `compute.elementwise`: memory-bound operations between matrix products, each of which reads and writes
+//! whole tensors, that a compiler would fuse.
+
+use whyidle_replay::models::{Fact, elementwise};
+
+use super::kernels::kernel_finding;
+use super::support::{change, remedy, timed};
+use crate::case::Case;
+use crate::message::{Arg, Message};
+use crate::verdict::{Evidence, Finding};
+
+const CODE: &str = "model = torch.compile(model)";
+
+pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let models = case.models();
+    let found = elementwise::elementwise(case.trace, case.facts, &case.device, models)?;
+    let mut evidence = Vec::new();
+    let bytes = found.evidence.bytes_per_step;
+    if bytes > 0.0 {
+        let text = Message::new("ev-bytes-moved")
+            .with("now", Arg::Bytes(bytes as i64))
+            .with("after", Arg::Bytes(found.evidence.bytes_after_per_step as i64));
+        evidence.push(Evidence { text, value: Some(bytes), unit: "bytes", place: None });
+    }
+    if let Some(ns) = found.evidence.fact(Fact::CastNs).filter(|&ns| ns > 0.0) {
+        evidence.push(timed(Message::new("ev-casts-time").time("time", ns as i64), ns as i64, None));
+    }
+    for (caller, count, ns) in elementwise::layout_copies(case.trace, case.facts, models).into_iter().take(2)
+    {
+        if case.share(ns) >= 0.01 {
+            let name = case.trace.names.get(caller).to_owned();
+            let text = Message::new("ev-layout-copies")
+                .name("caller", &name)
+                .count("count", count / models.steps.max(1) as u64)
+                .time("time", ns);
+            evidence.push(timed(text, ns, Some(name)));
+        }
+    }
+    let steps = ["fix-elementwise-warm-up", "fix-elementwise-breaks", "fix-elementwise-library"];
+    let remedy = remedy(Message::new("fix-compute-elementwise"), &steps, CODE);
+    kernel_finding(case, "compute.elementwise", &found, change("compile"), evidence, remedy)
+}

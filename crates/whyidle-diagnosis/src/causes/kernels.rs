@@ -1,0 +1,113 @@
+//! What the causes in the GPU's own work share: a kernel model's change, replayed, and its evidence.
+
+use rustc_hash::FxHashMap;
+use whyidle_replay::edits::{drop_empty_launches, scale_activities};
+use whyidle_replay::models::{Evidence as Facts, KernelChange};
+
+use super::support::{finding, gain_by_replay};
+use crate::case::Case;
+use crate::message::{Arg, Message};
+use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Method, Remedy};
+
+/// Kernels that could be shortened by less than this share of the step are not worth a finding.
+const WORTH: f64 = 0.03;
+
+/// A finding from a kernel model; `None` if what it saves is too little.
+pub(super) fn kernel_finding(
+    case: &Case<'_>,
+    cause: &'static str,
+    change: &KernelChange,
+    what: Change,
+    mut evidence: Vec<Evidence>,
+    remedy: Remedy,
+) -> Option<Finding> {
+    let saved = change.saved_ns_per_step;
+    if case.share(saved) < WORTH {
+        return None;
+    }
+    let cost = Estimate {
+        ns: saved,
+        low_ns: change.low_ns_per_step.max(0),
+        high_ns: change.high_ns_per_step.max(saved),
+    };
+    let gain = kernel_gain(case, change, what);
+    let time = change.evidence.time_ns_per_step;
+    evidence.insert(
+        0,
+        Evidence {
+            text: Message::new("ev-kernels-time")
+                .time("time", time)
+                .with("count", Arg::Count(change.evidence.activities_per_step.round() as i64)),
+            value: Some(time as f64),
+            unit: "ns",
+            place: None,
+        },
+    );
+    evidence.extend(named(case, &change.evidence));
+    Some(finding(case, cause, cost, gain, evidence, remedy))
+}
+
+fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<Gain> {
+    let factors: FxHashMap<u32, f64> = change.scaled.iter().map(|&(id, factor)| (id.0, factor)).collect();
+    let mut gain = gain_by_replay(case, what, Method::Model, |program, lengths| {
+        scale_activities(program, lengths, |id| factors.get(&id.0).copied());
+        if change.removed_launches {
+            drop_empty_launches(program, lengths);
+        }
+    })?;
+    // The model's own doubt counts only as far as the saving reaches the step.
+    let reached = (case.step.ns - gain.step_after.ns) as f64 / change.saved_ns_per_step.max(1) as f64;
+    let doubt =
+        |other: i64| (((other - change.saved_ns_per_step).abs()) as f64 * reached.clamp(0.0, 1.0)) as i64;
+    let (low, high) = (case.step.low_ns - case.step.ns, case.step.high_ns - case.step.ns);
+    let part = gain.step_after.ns as f64 / case.step.ns.max(1) as f64;
+    gain.step_after.low_ns =
+        (gain.step_after.ns - doubt(change.high_ns_per_step) + (low as f64 * part) as i64).max(1);
+    gain.step_after.high_ns =
+        gain.step_after.ns + doubt(change.low_ns_per_step) + (high as f64 * part) as i64;
+    Some(gain)
+}
+
+/// The operators, shapes and frames that a model names, largest first.
+fn named(case: &Case<'_>, facts: &Facts) -> Vec<Evidence> {
+    const SHOWN: usize = 2;
+    let name = |sym| case.trace.names.get(sym).to_owned();
+    let mut out = Vec::new();
+    for row in facts.shapes.iter().filter(|row| row.ns_per_step * 10 >= facts.time_ns_per_step).take(SHOWN) {
+        let inputs: Vec<String> = row
+            .inputs
+            .iter()
+            .filter(|sides| !sides.is_empty())
+            .map(|sides| sides.iter().map(i64::to_string).collect::<Vec<_>>().join("×"))
+            .collect();
+        let text = Message::new("ev-shape")
+            .name("operator", name(row.operator))
+            .name("inputs", inputs.join(", "))
+            .time("time", row.ns_per_step);
+        out.push(Evidence {
+            text,
+            value: Some(row.ns_per_step as f64),
+            unit: "ns",
+            place: Some(name(row.operator)),
+        });
+    }
+    for row in facts.frames.iter().take(SHOWN) {
+        let text = Message::new("ev-frame").name("frame", name(row.name)).time("time", row.ns_per_step);
+        out.push(Evidence {
+            text,
+            value: Some(row.ns_per_step as f64),
+            unit: "ns",
+            place: Some(name(row.name)),
+        });
+    }
+    out
+}
+
+/// Reached and possible rates as evidence, where the model compares them.
+pub(super) fn rates(facts: &Facts) -> Option<Evidence> {
+    let (achieved, possible) = facts.achieved.zip(facts.possible)?;
+    let text = Message::new("ev-rates")
+        .with("achieved", Arg::Number(achieved / 1e12, 0))
+        .with("possible", Arg::Number(possible / 1e12, 0));
+    Some(Evidence { text, value: Some(achieved), unit: "flop/s", place: None })
+}

@@ -1,0 +1,81 @@
+//! The sentence for every cause, put together as the diagnosis does it. Pieces that read well alone
+//! must also read well in their places: look at the snapshots when a piece changes.
+
+use crate::{Catalog, Lang, catalog::key_of};
+use insta::assert_snapshot;
+use std::fmt::Write as _;
+use whyidle_diagnosis::{Arg, CAUSES, Cause, Message};
+
+const MS: i64 = 1_000_000;
+
+#[test]
+fn the_sentence_for_every_cause() {
+    for lang in Lang::ALL {
+        let catalog = Catalog::new(lang);
+        let mut page =
+            catalog.message(&Message::new("say-healthy").time("step", 34 * MS).share("working", 0.97));
+        page.push('\n');
+        for cause in CAUSES {
+            let opening = opening(cause);
+            let summaries = summaries(cause);
+            let mut sentences: Vec<Vec<Message>> = summaries
+                .into_iter()
+                .map(|summary| [opening.clone(), vec![change(summary, cause)]].concat())
+                .collect();
+            if sentences.is_empty() {
+                sentences.push(opening);
+            }
+            let _ = writeln!(page, "\n{}", cause.id);
+            for sentence in sentences {
+                for message in &sentence {
+                    assert_eq!(catalog.problems(message), Vec::<String>::new(), "{}", cause.id);
+                }
+                let _ = writeln!(page, "  {}", catalog.sentences(&sentence));
+            }
+        }
+        assert_snapshot!(format!("sentences.{}", lang.tag()), page);
+    }
+}
+
+fn opening(cause: &Cause) -> Vec<Message> {
+    let because = Message::new(cause.because);
+    let is_work =
+        cause.id.starts_with("compute.") || matches!(cause.id, "memory.recompute" | "memory.headroom");
+    let start = |id| Message::new(id).time("step", 188 * MS).time("working", 55 * MS);
+    if is_work {
+        let inefficient = Message::new("say-inefficient").message("because", because);
+        vec![start("say-waits-somewhere").share("waiting", 0.7), inefficient]
+    } else {
+        vec![start("say-waits").time("waiting", 131 * MS).message("because", because)]
+    }
+}
+
+fn change(summary: Message, cause: &Cause) -> Message {
+    Message::new("say-change")
+        .message("change", summary)
+        .time("after", 57 * MS)
+        .time("low", 55 * MS)
+        .time("high", 61 * MS)
+        .message("limit", Message::new(cause.limit))
+}
+
+/// The remedies of a cause, in a line each: `fix-data-workers`, `fix-data-workers-unknown`.
+fn summaries(cause: &Cause) -> Vec<Message> {
+    let key = format!("fix-{}", key_of(cause.id).replace('_', "-"));
+    Catalog::sources(Lang::En)
+        .iter()
+        .flat_map(|source| source.lines())
+        .filter_map(|line| line.split_once(" = "))
+        .filter(|(id, _)| *id == key || id.starts_with(&format!("{key}-")))
+        .map(|(id, text)| Message { id: id.to_owned().leak(), args: arguments(text) })
+        .collect()
+}
+
+fn arguments(text: &str) -> Vec<(&'static str, Arg)> {
+    let name = "function";
+    let counts = ["from", "to", "workers", "micro", "factor", "count"].map(|name| (name, Arg::Count(4)));
+    let mut args = Vec::from(counts);
+    args.push((name, Arg::Name("train.py(41): metrics".to_owned())));
+    args.retain(|(name, _)| text.contains(&format!("${name} ")));
+    args
+}
