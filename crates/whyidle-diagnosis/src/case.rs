@@ -46,8 +46,6 @@ pub struct Case<'a> {
     pub refused: Option<Refused>,
     /// The device sets the pace of the estimated step.
     pub device_bound: bool,
-    /// The model of the profiler's cost was calibrated for traces like this one.
-    pub calibrated: bool,
     /// Time per unprofiled step on each line.
     pub lines: Vec<Estimate>,
     models: OnceLock<models::Context>,
@@ -89,7 +87,9 @@ impl<'a> Case<'a> {
         let mut device_bound = false;
         let mut replay = prepare(trace, facts, &device);
         if let Some(replayed) = replay.as_mut() {
-            if basis == Basis::Traced {
+            if basis == Basis::Traced && !replayed.is_usable() {
+                refused = Some(Refused::Replay);
+            } else if basis == Basis::Traced {
                 let found = unprofiled::estimate(
                     &replayed.program,
                     &replayed.lengths,
@@ -117,7 +117,6 @@ impl<'a> Case<'a> {
         } else if basis == Basis::Traced {
             refused = Some(Refused::Replay);
         }
-        let calibrated = replay.as_ref().is_some_and(|replayed| replayed.ruler.operator.is_some());
         let lines = Vec::new();
         let mut case = Self {
             trace,
@@ -129,7 +128,6 @@ impl<'a> Case<'a> {
             basis,
             refused,
             device_bound,
-            calibrated,
             lines,
             models: OnceLock::new(),
             collectives: OnceLock::new(),

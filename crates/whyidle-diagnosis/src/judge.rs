@@ -8,7 +8,7 @@ use crate::causes::CAUSES;
 use crate::details::details;
 use crate::message::{Arg, Message};
 use crate::refuse::notes;
-use crate::ruling::rule;
+use crate::ruling::{rule, weight};
 use crate::verdict::{
     self, Basis, Finding, Input, LineKind, QualityNote, RankVerdict, ReplayQuality, Step, Subject, Verdict,
 };
@@ -23,7 +23,7 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdi
     keep_the_specific(&mut findings);
     let step = shown.step.ns;
     findings.sort_by_key(|finding| {
-        (std::cmp::Reverse(finding.saved_ns(step)), std::cmp::Reverse(finding.cost.ns), finding.cause)
+        (std::cmp::Reverse(weight(finding, step)), std::cmp::Reverse(finding.cost.ns), finding.cause)
     });
     let ruling = rule(shown, &findings);
     let ledger = lines(shown);

@@ -2,10 +2,12 @@
 
 use whyidle_analysis::ledger::{Kind, Line};
 
+use whyidle_replay::unprofiled::Refused;
+
 use crate::case::{Case, REPLAY_LIMIT};
 use crate::causes::cause;
 use crate::message::Message;
-use crate::verdict::{Basis, Confidence, Finding, Gain, Ruling};
+use crate::verdict::{Basis, Confidence, Finding, Gain, Method, Ruling};
 
 /// Waits below this share of the unprofiled step, all together, are health.
 pub(crate) const HEALTHY: f64 = 0.10;
@@ -16,7 +18,11 @@ const NEAR: f64 = 0.10;
 pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
     let waits = waiting_share(case);
     let healthy = waits < HEALTHY;
-    let best = findings.iter().find(|finding| finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain)));
+    let best = findings.iter().find(|finding| {
+        // Where nothing to speak of waits, no wait is worth being the first thing to change.
+        let candidate = !healthy || is_work(finding.cause);
+        candidate && finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain))
+    });
     let costly = findings.iter().max_by_key(|finding| finding.cost.ns);
     let primary = match (best, healthy) {
         (Some(best), _) => best.cause,
@@ -39,6 +45,17 @@ pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
     let (confidence, doubts) = confidence(case, waits);
     let sentence = sentence(case, healthy, findings.iter().find(|finding| finding.cause == primary));
     Ruling { primary, healthy, efficient, confidence, doubts, sentence }
+}
+
+/// What a finding weighs in the ranking, ns: what its remedy saves, with two reservations.
+///
+/// An upper limit weighs half: the gain lies anywhere below it. And a wait weighs at most twice its own
+/// cost: a remedy that saves more does so by hiding another wait, and that other one comes first.
+pub(crate) fn weight(finding: &Finding, step_ns: i64) -> i64 {
+    let Some(gain) = &finding.gain else { return 0 };
+    let saved = finding.saved_ns(step_ns);
+    let saved = if gain.method == Method::Bound { saved / 2 } else { saved };
+    if is_work(finding.cause) { saved } else { saved.min(2 * finding.cost.ns) }
 }
 
 /// All waits together, as a share of the unprofiled step.
@@ -70,13 +87,13 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
         doubt(Confidence::Low, message);
     }
     match (case.basis, case.refused) {
-        (Basis::Traced, Some(whyidle_replay::unprofiled::Refused::Starved)) => {
+        (Basis::Traced, Some(Refused::Starved)) => {
             doubt(Confidence::Low, Message::new("doubt-starved"));
         }
-        (Basis::Traced, _) => doubt(Confidence::Low, Message::new("doubt-traced")),
-        (Basis::Estimated, _) if !case.device_bound && !case.calibrated => {
+        (Basis::Traced, Some(Refused::Uncalibrated)) => {
             doubt(Confidence::Low, Message::new("doubt-uncalibrated"));
         }
+        (Basis::Traced, _) => doubt(Confidence::Low, Message::new("doubt-traced")),
         (Basis::Estimated, _) if !case.device_bound => {
             doubt(Confidence::Medium, Message::new("doubt-estimated"))
         }

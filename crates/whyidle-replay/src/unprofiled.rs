@@ -16,6 +16,8 @@ pub enum Refused {
     Starved,
     /// The replay does not reproduce the trace.
     Replay,
+    /// The profiler's cost matters here, and its model was not calibrated for traces like this one.
+    Uncalibrated,
 }
 
 /// The step without a profiler.
@@ -36,8 +38,8 @@ pub struct Estimate {
 const DEVICE_BOUND: f64 = 0.03;
 const HOST_BOUND: f64 = 0.20;
 const HOST_BOUND_RANKS: f64 = 0.45;
-/// A profiler or machine unlike those of the fit: anything between half the cost and twice the cost.
-const HOST_BOUND_UNCALIBRATED: f64 = 0.5;
+/// A correction below this share of the step matters so little that it need not be calibrated.
+const SMALL_CORRECTION: f64 = 0.07;
 
 /// How far the model of the profiler's cost holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ const STARVED: f64 = 0.05;
 /// Estimates the unprofiled step from `corrected` lengths, over `steps`.
 ///
 /// # Errors
-/// Where loader workers set the pace.
+/// Where loader workers set the pace, or the profiler's cost matters and is not calibrated.
 pub fn estimate(
     program: &Program,
     corrected: &Lengths,
@@ -68,18 +70,21 @@ pub fn estimate(
     let without = {
         let mut fed = corrected.clone();
         scale_context(program, &mut fed, Context::LoadFromWorkers, 0.0);
-        steady(program, &fed, steps)
+        steady(program, &fed, steps.clone())
     };
     // What counts is the wait that shows in the period, not the time spent in the loader's call.
     if waiting > 0 && (found.period - without.period) as f64 > STARVED * found.period as f64 {
         return Err(Refused::Starved);
     }
+    let traced = steady(program, &Lengths::recorded(program), steps).period;
+    if trust == Trust::Uncalibrated && ((traced - found.period) as f64) > SMALL_CORRECTION * traced as f64 {
+        return Err(Refused::Uncalibrated);
+    }
     let device_bound = is_device_bound(found);
     let spread = match (device_bound, trust) {
         (true, _) => DEVICE_BOUND,
-        (false, Trust::OneRank) => HOST_BOUND,
+        (false, Trust::OneRank | Trust::Uncalibrated) => HOST_BOUND,
         (false, Trust::SeveralRanks) => HOST_BOUND_RANKS,
-        (false, Trust::Uncalibrated) => HOST_BOUND_UNCALIBRATED,
     };
     let period = found.period as f64;
     Ok(Estimate {

@@ -17,12 +17,21 @@ use super::support::{
 };
 use crate::case::Case;
 use crate::message::Message;
-use crate::verdict::{Finding, Method};
+use crate::verdict::{Estimate, Finding, Method};
 
 const CODE: &str = "model = torch.compile(model, mode=\"reduce-overhead\")";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
-    let cost = worth(case, Line::HostLaunch)?;
+    let launching = worth(case, Line::HostLaunch)?;
+    // Python in short stretches between operators is part of dispatching them.
+    let between = dispatch_part(case);
+    let add = |a: i64, b: i64| a + (b as f64 * between) as i64;
+    let python = case.line(Line::HostPython);
+    let cost = Estimate {
+        ns: add(launching.ns, python.ns),
+        low_ns: add(launching.low_ns, python.low_ns),
+        high_ns: add(launching.high_ns, python.high_ns),
+    };
     let gain = gain_by_replay(case, change("cuda_graphs"), Method::Model, |program, lengths| {
         cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
     });
@@ -49,6 +58,12 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         ("fix-host-launch", &["fix-launch-batch", "fix-launch-static", "fix-launch-accumulation"])
     };
     Some(finding(case, "host.launch", cost, gain, evidence, remedy(Message::new(summary), steps, CODE)))
+}
+
+/// Share of the Python line that lies in short stretches.
+fn dispatch_part(case: &Case<'_>) -> f64 {
+    let (long_ns, _) = super::host_python::long_stretches(case);
+    1.0 - long_ns as f64 / case.traced(Line::HostPython).max(1) as f64
 }
 
 /// Gradients are accumulated per parameter by the autograd engine, outside any graph.

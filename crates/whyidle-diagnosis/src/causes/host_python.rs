@@ -10,7 +10,7 @@ use whyidle_model::HostId;
 use super::support::{WORTH, change, finding, gain_by_replay, line_evidence, places, remedy, timed};
 use crate::case::Case;
 use crate::message::Message;
-use crate::verdict::{Finding, Method};
+use crate::verdict::{Estimate, Finding, Method};
 
 /// A stretch without an operator longer than this is no dispatch: operators follow each other within tens of µs.
 const LONG_NS: i64 = 500_000;
@@ -45,11 +45,13 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     };
     let steps: &[_] =
         if case.has_stacks() { &["fix-python-move"] } else { &["fix-python-stacks", "fix-python-move"] };
+    let part = |ns: i64| (ns as f64 * long_ns as f64 / traced as f64) as i64;
+    let cost = Estimate { ns: long_cost, low_ns: part(cost.low_ns), high_ns: part(cost.high_ns) };
     Some(finding(case, "host.python", cost, gain, evidence, remedy(summary, steps, "")))
 }
 
 /// Time per traced step in long stretches, ns, and how many there are per step.
-fn long_stretches(case: &Case<'_>) -> (i64, i64) {
+pub(super) fn long_stretches(case: &Case<'_>) -> (i64, i64) {
     let (mut total, mut count) = (0, 0);
     let mut run: Option<(i64, i64)> = None;
     let mut close = |run: &mut Option<(i64, i64)>| {

@@ -55,6 +55,10 @@ fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<G
             drop_empty_launches(program, lengths);
         }
     })?;
+    // What goes is the kernels' time and the pauses before them; a replay that saves more has moved
+    // waits of other ranks, whose length is not this rank's to change.
+    let most = change.saved_ns_per_step + pauses(case, change);
+    gain.step_after.ns = gain.step_after.ns.max(case.step.ns - most);
     // The model's own doubt counts only as far as the saving reaches the step.
     let reached = (case.step.ns - gain.step_after.ns) as f64 / change.saved_ns_per_step.max(1) as f64;
     let doubt =
@@ -66,6 +70,14 @@ fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<G
     gain.step_after.high_ns =
         gain.step_after.ns + doubt(change.low_ns_per_step) + (high as f64 * part) as i64;
     Some(gain)
+}
+
+/// Pauses before the kernels that go, ns per step.
+fn pauses(case: &Case<'_>, change: &KernelChange) -> i64 {
+    let gone = change.scaled.iter().filter(|&&(_, factor)| factor == 0.0).count();
+    let all = case.replay.as_ref().map_or(1, |replayed| replayed.program.steps.len().max(1));
+    let gap = case.replay.as_ref().map_or(0, |replayed| replayed.program.typical_gap);
+    i64::try_from(gone / all).unwrap_or(0) * gap
 }
 
 /// The operators, shapes and frames that a model names, largest first.

@@ -24,8 +24,8 @@ const SLOW_OFF_TILE: f64 = 0.5;
 /// Only large products show what a tile costs; small ones are slow for other reasons. FLOPs.
 const LARGE_FLOPS: f64 = 2e9;
 
-/// Padded products run at 85–115 % of the rate of the others.
-const SPREAD: Spread = Spread { less: 0.87, more: 1.18 };
+/// Padded products run at 80–125 % of the rate of the others.
+const SPREAD: Spread = Spread { less: 0.80, more: 1.25 };
 
 /// The change that padding brings; `None` if no product is both odd and slow.
 #[must_use]
@@ -60,7 +60,7 @@ pub fn alignment(
             continue;
         }
         for &id in &launched.activities {
-            change.scale(id, factor);
+            change.scale(id, factor, SPREAD);
         }
         gather.launched(at);
         possible = Some(rate);
@@ -76,7 +76,6 @@ pub fn alignment(
     change.finish(
         context,
         false,
-        SPREAD,
         evidence,
         "FLOPs of the padded product at the rate of large products on the grid",
     )

@@ -132,7 +132,7 @@ pub fn attention(
         });
         for (nth, &id) in launched.activities.iter().enumerate() {
             let length = context.exclusive_ns(id).max(1) as f64;
-            change.scale(id, if nth == 0 { fused.unwrap_or(0.0) / length } else { 0.0 });
+            change.scale(id, if nth == 0 { fused.unwrap_or(0.0) / length } else { 0.0 }, SPREAD);
         }
     }
     let (_, shape, dtype) = main?;
@@ -148,7 +148,7 @@ pub fn attention(
         (Fact::Causal, f64::from(u8::from(shape.causal == Some(true)))),
         (Fact::ScoreBytes, scores * dtype.bytes() as f64),
     ];
-    change.finish(context, true, SPREAD, evidence, "FLOPs of attention at the rate of fused kernels")
+    change.finish(context, true, evidence, "FLOPs of attention at the rate of fused kernels")
 }
 
 /// Scores in the trace, by what proves them: a softmax over them and a product that makes or uses them.

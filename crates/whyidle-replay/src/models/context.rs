@@ -5,7 +5,8 @@ use whyidle_analysis::operators::{OpKind, Operators};
 use whyidle_analysis::rates::{Rates, rates};
 use whyidle_analysis::steps::launch_time;
 use whyidle_analysis::tree::NONE;
-use whyidle_model::{GpuId, Trace};
+use rustc_hash::FxHashMap;
+use whyidle_model::{GpuId, HostId, HostKind, Trace};
 
 use super::roof::Roof;
 
@@ -42,6 +43,8 @@ pub struct Context {
     pub steps: usize,
     exclusive: Vec<i64>,
     used: Vec<u32>,
+    /// Forward operators by autograd's sequence number, where stacks were recorded.
+    forward: FxHashMap<i32, HostId>,
 }
 
 impl Context {
@@ -77,6 +80,7 @@ impl Context {
             steps: device.steps.used.len(),
             exclusive,
             used,
+            forward: forward_operators(trace, facts),
         };
         context.group(trace, facts, device);
         context.roof = Roof::new(rates, &context.operators, &context.launched);
@@ -149,9 +153,37 @@ impl Context {
         if self.step(activity).is_some() { self.exclusive_ns(activity) } else { 0 }
     }
 
+    /// The forward operator whose gradient an event in backward computes.
+    #[must_use]
+    pub fn forward_of(&self, trace: &Trace, facts: &Facts, event: HostId) -> Option<HostId> {
+        let node = facts.tree.ancestry(event).find(|at| trace.host.forward_thread[at.index()] != 0)?;
+        self.forward.get(&trace.host.sequence[node.index()]).copied()
+    }
+
+    /// GPU time of all activities in the steps used, ns.
+    #[must_use]
+    pub fn busy_ns(&self) -> i64 {
+        self.launched.iter().map(|launched| launched.used_ns).sum()
+    }
+
     /// The kind of an entry's operator.
     #[must_use]
     pub fn kind(&self, launched: &Launched) -> Option<&OpKind> {
         launched.operator.map(|operator| self.operators.kind(operator))
     }
+}
+
+/// The last forward operator of each sequence number: the one that made the node of backward.
+fn forward_operators(trace: &Trace, facts: &Facts) -> FxHashMap<i32, HostId> {
+    let mut forward = FxHashMap::default();
+    if trace.meta.with_stack {
+        for row in 0..trace.host.len() {
+            let id = HostId::from_index(row);
+            let tracked = trace.host.sequence[row] >= 0 && trace.host.forward_thread[row] == 0;
+            if tracked && trace.host.kind[row] == HostKind::Op && !facts.tree.is_backward(id) {
+                forward.insert(trace.host.sequence[row], id);
+            }
+        }
+    }
+    forward
 }

@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 use whyidle_analysis::facts::Facts;
-use whyidle_analysis::tree::HostTree;
 use whyidle_model::{GpuId, HostId, HostKind, Sym, Trace};
 
 use super::context::Context;
@@ -49,8 +48,6 @@ pub enum Fact {
     CastNs,
     /// GPU time of casts that autocast would add, ns per step.
     AddedCastNs,
-    /// GPU time of gradient scaling where bf16 needs none, ns per step.
-    GradScalerNs,
     /// 1 if the fp32 products already run in TF32.
     Tf32InUse,
     /// What TF32 alone would save, ns per step.
@@ -185,7 +182,7 @@ impl<'a> Gather<'a> {
             self.flops += kind.flops;
             self.bytes += kind.bytes();
         }
-        if let Some(frame) = user_frame(self.trace, &self.facts.tree, operator.host) {
+        if let Some(frame) = user_frame(self.trace, self.facts, self.context, operator.host) {
             add(&mut self.frames, frame, 1);
         }
     }
@@ -237,13 +234,15 @@ impl<'a> Gather<'a> {
 }
 
 /// The innermost Python frame of the program itself around an event: not the framework's, not an
-/// installed package's, not the interpreter's. `None` without stacks, and in backward.
+/// installed package's, not the interpreter's. In backward, the frame of the forward operator.
+/// `None` without stacks.
 #[must_use]
-pub fn user_frame(trace: &Trace, tree: &HostTree, event: HostId) -> Option<Sym> {
+pub fn user_frame(trace: &Trace, facts: &Facts, context: &Context, event: HostId) -> Option<Sym> {
     if !trace.meta.with_stack {
         return None;
     }
-    let frames = tree.ancestry(event).filter(|at| trace.host.kind[at.index()] == HostKind::Python);
+    let event = context.forward_of(trace, facts, event).unwrap_or(event);
+    let frames = facts.tree.ancestry(event).filter(|at| trace.host.kind[at.index()] == HostKind::Python);
     frames.map(|at| trace.host.name[at.index()]).find(|&name| is_user_frame(trace.names.get(name)))
 }
 

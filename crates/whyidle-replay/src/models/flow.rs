@@ -143,9 +143,8 @@ impl Walk<'_> {
                 continue;
             }
             // A sum of gradients takes what no node has used; anything else may share with its node.
-            let usable = |made: &Made| {
-                node.is_none() || made.used_by.is_none() || !is_sum && made.used_by == node
-            };
+            let usable =
+                |made: &Made| node.is_none() || made.used_by.is_none() || !is_sum && made.used_by == node;
             let whole = || {
                 let wholes = (2..=SLICES).map(|times| (volume.0.saturating_mul(times), volume.1));
                 wholes.into_iter().find_map(|whole| self.find(whole, 0, usable))
@@ -261,7 +260,7 @@ impl Walk<'_> {
             kind.class,
             O::Softmax | O::RowNorm | O::CrossNorm | O::Copy | O::Reduction | O::Pointwise | O::Fill
         );
-        if !by_class || kind.inputs.is_none() || is_apart(self.trace.names.get(kind.name)) {
+        if !by_class || self.context.operators.inputs(kind).is_empty() || is_apart(self.trace.names.get(kind.name)) {
             return false;
         }
         let kernels = launched.activities.iter().all(|&id| match self.trace.gpu.kind[id.index()] {

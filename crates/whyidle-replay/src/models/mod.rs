@@ -43,25 +43,55 @@ pub struct KernelChange {
     pub source: &'static str,
 }
 
-/// How far the new time may be from the modelled one: factors on what remains.
+/// How far a new length may be from the modelled one, as factors on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    /// The new time may be this much shorter.
+    /// It may be this much shorter.
     pub less: f64,
     /// Or this much longer.
     pub more: f64,
 }
 
+/// Share by which the same kernels differ between two programs that should run them alike: clocks,
+/// placement, neighbours (kernels of equal shape in pairs of recordings on an H200).
+const REST: f64 = 0.015;
+
+/// A saving below this share of the GPU's time is none.
+const NOTHING: f64 = 0.002;
+
+impl Spread {
+    /// Nothing remains that could be shorter or longer.
+    pub(crate) const NONE: Self = Self { less: 1.0, more: 1.0 };
+}
+
 /// Gathers a change activity by activity.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
-    scaled: Vec<(GpuId, f64)>,
+    scaled: Vec<(GpuId, f64, Spread)>,
 }
 
 impl Change {
     /// The activity's new length is `factor` times its old one.
-    pub(crate) fn scale(&mut self, activity: GpuId, factor: f64) {
-        self.scaled.push((activity, if factor.is_finite() { factor.max(0.0) } else { 1.0 }));
+    pub(crate) fn scale(&mut self, activity: GpuId, factor: f64, spread: Spread) {
+        self.scaled.push((activity, if factor.is_finite() { factor.max(0.0) } else { 1.0 }, spread));
+    }
+
+    /// Multiplies every new length.
+    pub(crate) fn stretch(&mut self, by: f64) {
+        self.scaled.iter_mut().for_each(|row| row.1 *= by);
+    }
+
+    /// Time in the steps used, ns: old, new, at least, at most.
+    pub(crate) fn time(&self, context: &Context) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        for &(id, factor, spread) in &self.scaled {
+            let old = context.used_ns(id) as f64;
+            let new = old * factor;
+            for (sum, part) in sums.iter_mut().zip([old, new, new * spread.less, new * spread.more]) {
+                *sum += part;
+            }
+        }
+        sums
     }
 
     /// The change, if it touches anything.
@@ -69,28 +99,27 @@ impl Change {
         mut self,
         context: &Context,
         removed_launches: bool,
-        spread: Spread,
         evidence: Evidence,
         source: &'static str,
     ) -> Option<KernelChange> {
-        self.scaled.sort_by_key(|&(id, _)| id);
-        self.scaled.dedup_by_key(|&mut (id, _)| id);
+        self.scaled.sort_by_key(|&(id, _, _)| id);
+        self.scaled.dedup_by_key(|&mut (id, _, _)| id);
         if self.scaled.is_empty() || context.steps == 0 {
             return None;
         }
-        let (mut old, mut new) = (0.0, 0.0);
-        for &(id, factor) in &self.scaled {
-            let length = context.used_ns(id) as f64;
-            old += length;
-            new += length * factor;
+        let [old, new, least, most] = self.time(context);
+        if old - new < context.busy_ns() as f64 * NOTHING {
+            return None;
         }
+        let rest = (context.busy_ns() as f64 - (old - new)).max(0.0) * REST;
+        let (least, most) = (least - rest, most + rest);
         let per_step = |saved: f64| (saved / context.steps as f64).round() as i64;
         Some(KernelChange {
-            scaled: self.scaled,
+            scaled: self.scaled.into_iter().map(|(id, factor, _)| (id, factor)).collect(),
             removed_launches,
             saved_ns_per_step: per_step(old - new),
-            low_ns_per_step: per_step(old - new * spread.more),
-            high_ns_per_step: per_step(old - new * spread.less),
+            low_ns_per_step: per_step(old - most),
+            high_ns_per_step: per_step(old - least),
             evidence,
             source,
         })

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::operators::{OpClass, OpKind};
 use whyidle_analysis::shapes::DType;
-use whyidle_model::{GpuId, Trace};
+use whyidle_model::Trace;
 
 use super::context::Launched;
 use super::evidence::{Fact, Gather};
@@ -50,18 +50,13 @@ pub fn precision(
     let mut casts = Casts::default();
     let mut tf32_saved = 0.0;
     let (mut fp32_ns, mut tf32_ns) = (0_i64, 0_i64);
-    let mut carrier: Option<GpuId> = None;
     for (at, launched) in context.launched.iter().enumerate() {
         let Some(kind) = context.kind(launched).filter(|_| !launched.outside) else { continue };
-        if kind.class == OpClass::Copy && is_cast(kind) && launched.used_ns > 0 {
-            casts.seen += 1;
-            casts.seen_ns += launched.used_ns;
-        }
         let old = launched.total_ns as f64;
         if kind.class.is_dense() && kind.dtype == Some(DType::F32) && kind.flops > 0.0 && old > 0.0 {
             casts.added(types.dense(kind, launched), launched);
             let new = dense_ns(context, kind, half, rate);
-            launched.activities.iter().for_each(|&id| change.scale(id, (new / old).min(1.0)));
+            launched.activities.iter().for_each(|&id| change.scale(id, (new / old).min(1.0), SPREAD));
             gather.launched(at);
             let in_tf32 = is_tf32(trace, context, launched, kind);
             *(if in_tf32 { &mut tf32_ns } else { &mut fp32_ns }) += launched.used_ns;
@@ -69,12 +64,11 @@ pub fn precision(
                 let tf32 = context.roof.dense_ns(kind.flops, kind.bytes(), rate);
                 tf32_saved += (launched.used_ns as f64 * (1.0 - tf32 / old)).max(0.0);
             }
-            carrier = carrier.or_else(|| longest(context, launched));
         } else {
             let (factor, added) = types.other(trace, kind, launched);
             casts.added(added, launched);
             if factor < 1.0 {
-                launched.activities.iter().for_each(|&id| change.scale(id, factor));
+                launched.activities.iter().for_each(|&id| change.scale(id, factor, SPREAD));
             }
         }
     }
@@ -86,36 +80,60 @@ pub fn precision(
     let mut evidence = gather.finish();
     evidence.possible = Some(rate);
     let steps = context.steps.max(1) as f64;
+    let seen = types_seen(trace, context);
     evidence.facts = vec![
         (Fact::Tf32InUse, f64::from(u8::from(tf32_ns > fp32_ns))),
         (Fact::Tf32SavedNs, tf32_saved / steps),
         (Fact::AddedCastNs, cast_ns / steps),
-        (Fact::Casts, casts.seen as f64 / steps),
-        (Fact::CastNs, casts.seen_ns as f64 / steps),
+        (Fact::Casts, seen.casts_per_step),
+        (Fact::CastNs, seen.cast_ns_per_step as f64),
     ];
-    let change = change.finish(
-        context,
-        false,
-        SPREAD,
-        evidence,
-        "FLOPs at the 16-bit rate; autocast's casts by their bytes",
-    )?;
-    Some(with_casts(change, context, cast_ns / steps))
+    // None of the new casts exists yet: every scaled activity takes its part of their time.
+    let [_, after, ..] = change.time(context);
+    if after > 0.0 {
+        change.stretch(1.0 + cast_ns / after);
+    }
+    let source = "FLOPs at the 16-bit rate; autocast's casts by their bytes";
+    change.finish(context, false, evidence, source)
 }
 
-/// Adds the time of new casts: every scaled activity takes its part, since none of them exists yet.
-fn with_casts(mut change: KernelChange, context: &Context, cast_ns: f64) -> KernelChange {
-    let after: f64 = change.scaled.iter().map(|&(id, factor)| context.used_ns(id) as f64 * factor).sum();
-    let after = after / context.steps.max(1) as f64;
-    if after > 0.0 {
-        let stretch = 1.0 + cast_ns / after;
-        change.scaled.iter_mut().for_each(|row| row.1 *= stretch);
-        let added = cast_ns.round() as i64;
-        change.saved_ns_per_step -= added;
-        change.low_ns_per_step -= (cast_ns * SPREAD.more).round() as i64;
-        change.high_ns_per_step -= (cast_ns * SPREAD.less).round() as i64;
+/// What the trace shows of types, whether or not there is anything to change.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TypesSeen {
+    /// Casts between floating-point types per step.
+    pub casts_per_step: f64,
+    /// GPU time of those, ns per step.
+    pub cast_ns_per_step: i64,
+    /// Operators of gradient scaling per step although products run in bf16, whose range needs none.
+    pub needless_scaling_per_step: f64,
+    /// GPU time of those, ns per step.
+    pub needless_scaling_ns_per_step: i64,
+}
+
+/// Casts, and gradient scaling beside bf16.
+#[must_use]
+pub fn types_seen(trace: &Trace, context: &Context) -> TypesSeen {
+    let bf16 = context.roof.seen(DType::BF16).is_some() && context.roof.seen(DType::F16).is_none();
+    let (mut casts, mut scaling) = ((0_u64, 0_i64), (0_u64, 0_i64));
+    for launched in context.launched.iter().filter(|launched| launched.used_ns > 0) {
+        let Some(kind) = context.kind(launched) else { continue };
+        let sum = if kind.class == OpClass::Copy && is_cast(kind) {
+            &mut casts
+        } else if bf16 && trace.names.get(kind.name).starts_with("aten::_amp_") {
+            &mut scaling
+        } else {
+            continue;
+        };
+        *sum = (sum.0 + 1, sum.1 + launched.used_ns);
     }
-    change
+    let steps = context.steps.max(1);
+    let per_step = |ns: i64| ns / i64::try_from(steps).unwrap_or(1);
+    TypesSeen {
+        casts_per_step: casts.0 as f64 / steps as f64,
+        cast_ns_per_step: per_step(casts.1),
+        needless_scaling_per_step: scaling.0 as f64 / steps as f64,
+        needless_scaling_ns_per_step: per_step(scaling.1),
+    }
 }
 
 /// The 16-bit type that the trace computes in already, else the product's.
@@ -147,12 +165,10 @@ fn is_tf32(trace: &Trace, context: &Context, launched: &Launched, kind: &OpKind)
         let tensor = ["tf32", "tensorop", "s1688", "hmma", "xf32"].iter().any(|part| name.contains(part));
         tensor && !name.contains("simt")
     });
+    // Winograd's algorithm convolves with fewer FLOPs than counted: only products tell by their rate.
     let achieved = kind.flops / launched.total_ns.max(1) as f64 * 1e9;
-    named || context.roof.peak(DType::F32).is_some_and(|peak| achieved > peak)
-}
-
-fn longest(context: &Context, launched: &Launched) -> Option<GpuId> {
-    launched.activities.iter().copied().max_by_key(|&id| context.exclusive_ns(id))
+    let above = kind.matmul.is_some() && context.roof.peak(DType::F32).is_some_and(|peak| achieved > peak);
+    context.roof.tf32().is_some() && (named || above)
 }
 
 fn is_cast(kind: &OpKind) -> bool {
@@ -160,12 +176,10 @@ fn is_cast(kind: &OpKind) -> bool {
         if from.1 != to.1 && from.1.is_float() && to.1.is_float())
 }
 
-/// Casts: those recorded, and those that autocast would add.
+/// Casts that autocast would add.
 #[derive(Default)]
 struct Casts {
-    seen: u64,
-    seen_ns: i64,
-    /// Bytes of added casts in the steps used.
+    /// Bytes in the steps used.
     bytes: f64,
 }
 
@@ -224,6 +238,11 @@ impl Types {
         if dtype != DType::F32 || kind.class == OpClass::Fill {
             return (1.0, 0.0);
         }
+        if matches!(kind.class, OpClass::Other | OpClass::Compiled) || kind.class.is_dense() {
+            // Kernels of others and code compiled for its types stay as they are.
+            kind.writes.iter().for_each(|&(elements, _)| self.push(elements, false));
+            return (1.0, 0.0);
+        }
         self.across |= kind.class == OpClass::CrossNorm;
         let forward = !launched.backward;
         let was_half = self.is_half(out);
@@ -243,8 +262,8 @@ impl Types {
             }
             // Tensors with sides decide together; one in fp32 makes the result fp32.
             _ => {
-                let mut sided = kind.reads.iter().filter(|&&(elements, _)| elements > 1);
-                (sided.all(|&(elements, _)| self.is_half(elements)), 0.0)
+                let mut sided = kind.reads.iter().filter(|&&(elements, _)| elements > 1).peekable();
+                (sided.peek().is_some() && sided.all(|&(elements, _)| self.is_half(elements)), 0.0)
             }
         };
         if sums {

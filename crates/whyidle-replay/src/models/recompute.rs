@@ -10,8 +10,9 @@ use whyidle_model::Trace;
 use super::evidence::Gather;
 use super::{Change, Context, KernelChange, Spread};
 
-/// Neighbours of what is removed may gain or lose a cache hit.
-const SPREAD: Spread = Spread { less: 1.0, more: 1.0 };
+/// Share of the recorded time that may show as more or less: what is not marked as recomputation
+/// (views, casts of its inputs), and the cache that it kept warm for what follows.
+const UNSURE: f64 = 0.08;
 
 /// The change that keeping all activations brings; `None` without recomputation.
 #[must_use]
@@ -27,12 +28,17 @@ pub fn recompute(
         let mut first = true;
         for &id in &launched.activities {
             if facts.works[id.index()] == Work::Recompute {
-                change.scale(id, 0.0);
+                change.scale(id, 0.0, Spread::NONE);
                 if context.step(id).is_some() {
                     gather.activity(id, std::mem::take(&mut first));
                 }
             }
         }
     }
-    change.finish(context, true, SPREAD, gather.finish(), "recorded time of the second forward")
+    let evidence = gather.finish();
+    let mut change = change.finish(context, true, evidence, "recorded time of the second forward")?;
+    let unsure = (change.saved_ns_per_step as f64 * UNSURE).round() as i64;
+    change.low_ns_per_step -= unsure;
+    change.high_ns_per_step += unsure;
+    Some(change)
 }

@@ -30,6 +30,8 @@ const MATMUL_SHARE_FP32: f64 = 0.75;
 const ATTENTION_HOPPER: [[f64; 2]; 2] = [[0.33, 0.28], [0.48, 0.40]];
 /// The same before Hopper: FlashAttention-2 (arXiv:2307.08691), figures 5 and 6, A100.
 const ATTENTION_AMPERE: [[f64; 2]; 2] = [[0.45, 0.36], [0.53, 0.42]];
+/// Of that on AMD parts: their fused kernels reach about 0.7 of it.
+const ATTENTION_AMD: f64 = 0.7;
 /// fp32 memory-efficient attention, as share of the fp32 peak outside tensor cores.
 const ATTENTION_FP32: f64 = 0.25;
 
@@ -46,6 +48,8 @@ const SLICE_K: f64 = 64.0;
 const SLICE_NS: f64 = 300.0;
 const SPLIT_K: u64 = 2_048;
 
+/// An element-wise operator on less says nothing about memory: a cache may hold it. Bytes.
+const LARGE_BYTES: f64 = 2e8;
 /// A matrix product below this says nothing about the rate of large ones, FLOPs.
 const LARGE_FLOPS: f64 = 2e9;
 
@@ -55,14 +59,23 @@ pub struct Roof {
     rates: Option<&'static Rates>,
     /// By type: FLOPs and ns of the trace's large, aligned matrix products.
     seen: Vec<(DType, f64, f64)>,
+    /// Bandwidth of the trace's own large element-wise operators, bytes/s.
+    streamed: Option<f64>,
 }
 
 impl Roof {
     /// The roof of a device whose activities are `launched`.
     pub(crate) fn new(rates: Option<&'static Rates>, operators: &Operators, launched: &[Launched]) -> Self {
         let mut seen: Vec<(DType, f64, f64)> = Vec::new();
+        let mut streamed: Vec<f64> = Vec::new();
         for entry in launched {
             let Some(kind) = entry.operator.map(|operator| operators.kind(operator)) else { continue };
+            if matches!(kind.class, OpClass::Pointwise | OpClass::Copy) && !entry.outside {
+                let bytes = kind.bytes();
+                if bytes >= LARGE_BYTES && entry.total_ns > 0 {
+                    streamed.push(bytes / entry.total_ns as f64 * 1e9);
+                }
+            }
             let (Some(shape), Some(dtype)) = (kind.matmul, kind.dtype) else { continue };
             if kind.flops < LARGE_FLOPS || entry.total_ns <= 0 || !is_aligned(shape, dtype) {
                 continue;
@@ -72,7 +85,8 @@ impl Roof {
                 None => seen.push((dtype, kind.flops, entry.total_ns as f64)),
             }
         }
-        Self { rates, seen }
+        streamed.sort_by(f64::total_cmp);
+        Self { rates, seen, streamed: streamed.get(streamed.len() * 3 / 4).copied() }
     }
 
     fn is_amd(&self) -> bool {
@@ -122,10 +136,11 @@ impl Roof {
         self.rates.filter(|rates| rates.tf32 > rates.fp32).map(|rates| rates.tf32 * share)
     }
 
-    /// Bandwidth that streaming kernels reach, bytes/s.
+    /// Bandwidth that streaming kernels reach, bytes/s: a share of the product's, else what the
+    /// better quarter of the trace's own large element-wise operators reach.
     #[must_use]
     pub fn bandwidth(&self) -> Option<f64> {
-        self.rates.map(|rates| rates.bandwidth * STREAM_SHARE)
+        self.rates.map(|rates| rates.bandwidth * STREAM_SHARE).or(self.streamed)
     }
 
     /// Length of `flops` on `bytes` at `rate`, ns: the longer of computing and moving.
@@ -146,15 +161,19 @@ impl Roof {
     /// Rate of fused attention, FLOP/s.
     #[must_use]
     pub fn attention(&self, dtype: DType, width: u64, backward: bool) -> Option<f64> {
-        let rates = self.rates?;
         if dtype == DType::F32 {
-            return Some(rates.fp32 * ATTENTION_FP32);
+            return self.peak(dtype).map(|peak| peak * ATTENTION_FP32);
         }
-        // Hopper and later are the NVIDIA parts with fp8 and more than 900 GB/s.
-        let hopper = rates.fp8.is_some() && rates.bandwidth > 1.8e12 && !self.is_amd();
-        let table = if hopper { ATTENTION_HOPPER } else { ATTENTION_AMPERE };
+        // Hopper and later are the NVIDIA parts with fp8 and the memory of a data centre's.
+        let hopper = |rates: &Rates| rates.fp8.is_some() && rates.bandwidth > 1.8e12;
+        let table = match self.rates {
+            Some(rates) if hopper(rates) && !self.is_amd() => ATTENTION_HOPPER,
+            _ => ATTENTION_AMPERE,
+        };
         let share = table[usize::from(width > 64)][usize::from(backward)];
-        rates.matmul(dtype).map(|peak| peak * share * if self.is_amd() { 0.7 } else { 1.0 })
+        // Without the product's peak, what the trace's products reach stands for it.
+        let peak = self.peak(dtype).or_else(|| self.seen(dtype).map(|seen| seen / MATMUL_SHARE))?;
+        Some(peak * share * if self.is_amd() { ATTENTION_AMD } else { 1.0 })
     }
 
     /// Length of fused attention, ns: forward or backward.

@@ -244,7 +244,7 @@ cause-io-logging-traps =
 cause-compute-precision-name = fp32 matmuls
 cause-compute-precision-title = Matmuls run in full fp32
 cause-compute-precision-what = Matmuls in fp32 without TF32 do not use the tensor cores' fast formats. On an H200 that is about 50 TFLOP/s where bf16 reaches 770.
-cause-compute-precision-seen = Kernel names and operand types of the matmuls; casts between types; a `GradScaler` although the type is bf16.
+cause-compute-precision-seen = Matmuls whose operands are fp32; casts between types; gradient scaling although the type is bf16. It takes a trace recorded with `record_shapes=True`.
 cause-compute-precision-remedy =
     `with torch.autocast("cuda", dtype=torch.bfloat16):` around forward and loss.
     Or TF32 alone: `torch.set_float32_matmul_precision("high")`.
@@ -257,7 +257,7 @@ cause-compute-precision-traps =
 cause-compute-attention-name = written-out attention
 cause-compute-attention-title = Attention is written out
 cause-compute-attention-what = The scores, sequence × sequence for every head, are written to memory, masked, put through softmax and read again. Traffic and memory grow with the square of the sequence.
-cause-compute-attention-seen = Softmax, masking and batched matmuls over sequence × sequence tensors.
+cause-compute-attention-seen = A softmax together with a batched matmul over the same sequence × sequence tensor. It takes a trace recorded with `record_shapes=True`.
 cause-compute-attention-remedy =
     `F.scaled_dot_product_attention(q, k, v, is_causal=True)`.
     In transformers: `attn_implementation="sdpa"` or `"flash_attention_2"`.
@@ -270,7 +270,7 @@ cause-compute-attention-traps =
 cause-compute-elementwise-name = element-wise operations
 cause-compute-elementwise-title = Element-wise operations take too much of the step
 cause-compute-elementwise-what = Each of them reads and writes whole tensors. Memory bandwidth is the limit; the arithmetic is nothing.
-cause-compute-elementwise-seen = The share of element-wise kernels and the bytes they move, by the operator and the caller that own them; layout copies (`.contiguous()`) likewise.
+cause-compute-elementwise-seen = The bytes that element-wise operations, norms, casts and layout copies (`.contiguous()`) between matmuls move now, against those that fused kernels would move. It takes a trace recorded with `record_shapes=True`.
 cause-compute-elementwise-remedy =
     `torch.compile` fuses chains of them into one kernel.
     The library's layers instead of hand-written ones: `F.layer_norm`, `F.gelu`, `F.rms_norm`.
@@ -283,7 +283,7 @@ cause-compute-elementwise-traps =
 cause-compute-alignment-name = sizes off the tensor-core grid
 cause-compute-alignment-title = Matmul sizes do not fit the tensor cores
 cause-compute-alignment-what = When a dimension is no multiple of 8 (better 64 or 128), the library falls back to slower kernels. A vocabulary of 50 257 ran at 95–149 TFLOP/s on an H200, where 50 304 reaches several times that.
-cause-compute-alignment-seen = Matmul sizes that are no such multiples, with kernels that reach far fewer FLOP/s than the other matmuls of the same trace.
+cause-compute-alignment-seen = Matmul sizes that are no such multiples, with kernels that are slow for their FLOPs. It takes a trace recorded with `record_shapes=True`.
 cause-compute-alignment-remedy =
     Pad the vocabulary to a multiple of 64 or 128: 50 257 → 50 304 turned a step of 57.5 ms into 22.8 ms.
     Choose hidden sizes the same way.
@@ -295,7 +295,7 @@ cause-compute-alignment-traps =
 cause-compute-padding-name = work on padding
 cause-compute-padding-title = The GPU computes on padding
 cause-compute-padding-what = Every batch is padded to its longest sample, and the padding is computed like the rest.
-cause-compute-padding-seen = Shapes that vary from step to step; the share of padding where the trace shows it.
+cause-compute-padding-seen = Shapes that vary from step to step. How much of a batch is padding cannot be seen from shapes, so no gain is promised. It takes a trace recorded with `record_shapes=True`.
 cause-compute-padding-remedy =
     Batch samples of similar length: a bucket sampler, or `group_by_length=True` in transformers.
     Pack several samples into one sequence, with attention for variable lengths.

@@ -74,7 +74,7 @@ doubt-near-threshold = All waits together are { $share } of the step, close to t
 doubt-starved = Loader queues fill while the profiler starts, so this window cannot show the step of a long run; shares are of the traced step.
 doubt-traced = The step time without the profiler is not known; shares are of the traced step, which the profiler lengthens.
 doubt-estimated = The step time without the profiler is estimated from the trace; measure it and give it with --step-ms.
-doubt-uncalibrated = The step time without the profiler is a rough estimate: the profiler's cost was calibrated on other profilers and machines than this trace's; measure it and give it with --step-ms.
+doubt-uncalibrated = The profiler lengthens these steps, and this trace's profiler or machine is unlike those that its cost was calibrated on: the step time without it is not known, and shares are of the traced step.
 doubt-replay = Replay misses the traced step by { $error } (limit { $limit }), so no gain is predicted from it.
 doubt-no-replay = The trace cannot be replayed, so no gain is predicted from a replay.
 doubt-unrepresentative = The traced steps ({ $traced }) are shorter than the true step ({ $step }): part of the waiting lies outside this window.
@@ -263,38 +263,47 @@ note-no-stacks = In { $share } of the step no operator was active: only a trace 
 
 ## The GPU's own work
 
-ev-kernels-time = { $count } kernels per step are concerned, { $time } together
+ev-kernels-time = { $count ->
+    [one] this concerns 1 kernel per step, { $time }
+   *[other] this concerns { $count } kernels per step, { $time } together
+}
 ev-shape = { $operator } on { $inputs }: { $time } per step
 ev-frame = launched from { $frame }: { $time } per step
-ev-rates = they reach { $achieved } TFLOP/s; { $possible } are possible here
+ev-rates = they reach { $achieved } TFLOP/s where { $possible } are possible
 ev-tf32-alone = TF32 alone would save { $time } per step
-ev-casts = { $count } casts between types per step, { $time }
+ev-casts = { $count ->
+    [one] 1 cast
+   *[other] { $count } casts
+} between types per step, { $time }
 ev-casts-time = casts between types take { $time } per step
-ev-grad-scaler = gradient scaling takes { $time } per step, and bf16 needs none
-ev-scores = score matrices of { $queries } × { $keys } are written to memory: { $bytes } each time
-ev-bytes-moved = they move { $now } per step; fused, { $after } would do
-ev-layout-copies = { $caller } copies tensors into another layout: { $count } times per step, { $time }
-ev-side = one side of the product is { $side }; { $padded } is on the grid
+ev-grad-scaler = gradient scaling takes { $time } per step, which bf16 does not need
+ev-scores = score matrices of { $queries } × { $keys } go through memory, { $bytes } each time
+ev-bytes-moved = they move { $now } per step; fused, they would move { $after }
+ev-layout-copies = { $caller } copies tensors into another layout { $count ->
+    [one] once
+   *[other] { $count } times
+} per step, { $time }
+ev-side = one side of the product is { $side }; the next one on the grid is { $padded }
 ev-shapes-vary = steps work on { $fewest } to { $most } tokens or elements, in { $distinct } different shapes
 ev-padded-share = padding every step to the longest would make { $share } of the work padding
 
 fix-compute-precision = Run forward and loss under bf16 autocast.
-fix-compute-attention = Replace the written-out attention by scaled_dot_product_attention.
-fix-compute-elementwise = Fuse the small operations: torch.compile.
-fix-compute-alignment = Pad the sizes of matrix products to multiples of 64.
-fix-compute-alignment-side = Pad { $side } to { $padded }.
-fix-compute-padding = Sort or bucket by length, or pack sequences.
+fix-compute-attention = Replace the written-out attention by F.scaled_dot_product_attention.
+fix-compute-elementwise = Fuse the small operations with torch.compile.
+fix-compute-alignment = Pad the sizes of matmuls to multiples of 64.
+fix-compute-alignment-side = Pad the side of { $side } to { $padded }.
+fix-compute-padding = Put samples of similar length into a batch, or pack sequences.
 
-fix-precision-tf32 = If fp32 must stay, TF32 keeps its range and rounds products only.
-fix-precision-loss = Compare the loss curves: autocast keeps sums and norms in fp32.
+fix-precision-tf32 = If fp32 must stay: TF32 keeps its range and rounds only what goes into matmuls.
+fix-precision-loss = Compare the loss curves afterwards; autocast keeps sums, norms and softmax in fp32.
 fix-precision-scaler = bf16 needs no GradScaler; fp16 does.
-fix-attention-mask = is_causal=True stays on the fast path; a dense mask may leave it.
+fix-attention-mask = is_causal=True stays on the fast path; a mask tensor may leave it.
 fix-attention-module = In transformers: attn_implementation="sdpa" or "flash_attention_2".
-fix-attention-trap = Head sizes above 256 and some masks fall back to the slow kernel: check the kernel's name afterwards.
-fix-elementwise-warm-up = The first steps compile for up to minutes; leave them out when you measure.
-fix-elementwise-breaks = Graph breaks cost fusion: TORCH_LOGS=graph_breaks names them.
-fix-elementwise-library = Without compile: F.layer_norm, F.gelu and fused libraries instead of hand-written formulas.
-fix-alignment-vocabulary = A vocabulary is padded with entries that no token uses; ignore their logits or leave them untrained.
-fix-alignment-trap = Padding pays only where the product is slow for its size; a few odd sizes cost nothing.
-fix-padding-pack = Packing several sequences into one row leaves no padding; the attention mask must keep them apart.
-fix-padding-shapes = A few bucket lengths also keep shapes stable for compile and CUDA graphs.
+fix-attention-trap = Heads wider than 256 and some masks fall back to a slow kernel: check the kernel's name afterwards.
+fix-elementwise-warm-up = The first steps compile, for minutes at worst: leave them out when you measure.
+fix-elementwise-breaks = Graph breaks cut fusion short: TORCH_LOGS=graph_breaks names them.
+fix-elementwise-library = Without compiling: F.layer_norm, F.gelu and fused libraries instead of hand-written formulas.
+fix-alignment-vocabulary = The entries that pad a vocabulary belong to no token: mask their logits, or leave them untrained.
+fix-alignment-trap = Padding pays only where the matmul is slow for its size; a few odd sizes cost nothing.
+fix-padding-pack = Several sequences packed into one row leave no padding; the attention mask must keep them apart.
+fix-padding-shapes = A few bucket lengths also keep shapes stable for torch.compile and CUDA graphs.

@@ -244,7 +244,7 @@ cause-io-logging-traps =
 cause-compute-precision-name = fp32 矩阵乘
 cause-compute-precision-title = 矩阵乘用的是完整 fp32
 cause-compute-precision-what = 不开 TF32 的 fp32 矩阵乘用不上 tensor core 的快速格式。在 H200 上约 50 TFLOP/s，而 bf16 可达 770。
-cause-compute-precision-seen = 矩阵乘的 kernel 名称和操作数类型；类型之间的转换；已经用 bf16 却还有 `GradScaler`。
+cause-compute-precision-seen = 矩阵乘的操作数是 fp32；有类型转换；已经用 bf16 却还在做梯度缩放。需要用 `record_shapes=True` 采集。
 cause-compute-precision-remedy =
     前向和 loss 放进 `with torch.autocast("cuda", dtype=torch.bfloat16):`。
     或只开 TF32：`torch.set_float32_matmul_precision("high")`。
@@ -257,7 +257,7 @@ cause-compute-precision-traps =
 cause-compute-attention-name = 手写展开的 attention
 cause-compute-attention-title = attention 是手写展开的
 cause-compute-attention-what = 每个 head 的分数矩阵（序列长 × 序列长）要写进显存、加掩码、做 softmax、再读回来。访存和显存都随序列长的平方增长。
-cause-compute-attention-seen = softmax、掩码和批量矩阵乘的张量是 序列长 × 序列长。
+cause-compute-attention-seen = softmax 和批量矩阵乘作用于同一个 序列长 × 序列长 的张量。需要用 `record_shapes=True` 采集。
 cause-compute-attention-remedy =
     用 `F.scaled_dot_product_attention(q, k, v, is_causal=True)`。
     transformers 中设 `attn_implementation="sdpa"` 或 `"flash_attention_2"`。
@@ -270,7 +270,7 @@ cause-compute-attention-traps =
 cause-compute-elementwise-name = 逐元素运算
 cause-compute-elementwise-title = 逐元素运算占了单步太多时间
 cause-compute-elementwise-what = 每个运算都要把整个张量读写一遍。瓶颈是显存带宽，计算量微不足道。
-cause-compute-elementwise-seen = 逐元素 kernel 的占比和访存字节数，按所属算子和调用者归类；布局拷贝（`.contiguous()`）同样处理。
+cause-compute-elementwise-seen = 矩阵乘之间的逐元素运算、归一化、类型转换和布局拷贝（`.contiguous()`）现在读写的字节数，与融合后相比。需要用 `record_shapes=True` 采集。
 cause-compute-elementwise-remedy =
     `torch.compile` 把一串运算融合成一个 kernel。
     用库里的层代替手写：`F.layer_norm`、`F.gelu`、`F.rms_norm`。
@@ -283,7 +283,7 @@ cause-compute-elementwise-traps =
 cause-compute-alignment-name = 尺寸未对齐 tensor core
 cause-compute-alignment-title = 矩阵乘的尺寸不适合 tensor core
 cause-compute-alignment-what = 某一维不是 8 的倍数（最好是 64 或 128）时，库会退回较慢的 kernel。词表 50257 在 H200 上只有 95–149 TFLOP/s，50304 则是它的好几倍。
-cause-compute-alignment-seen = 矩阵乘的尺寸不是这些数的倍数，而且其 kernel 的 FLOP/s 远低于同一 trace 里的其他矩阵乘。
+cause-compute-alignment-seen = 矩阵乘的尺寸不是这些数的倍数，而且相对其 FLOPs 明显偏慢。需要用 `record_shapes=True` 采集。
 cause-compute-alignment-remedy =
     把词表补到 64 或 128 的倍数：50257 → 50304 让单步从 57.5 ms 降到 22.8 ms。
     hidden size 也按同样的原则选取。
@@ -295,7 +295,7 @@ cause-compute-alignment-traps =
 cause-compute-padding-name = 填充 (padding) 上的计算
 cause-compute-padding-title = GPU 在计算填充 (padding)
 cause-compute-padding-what = 每个 batch 都填充到其中最长的样本，填充部分照样计算。
-cause-compute-padding-seen = 形状随 step 变化；trace 能看出时给出填充占比。
+cause-compute-padding-seen = 形状随 step 变化。一个 batch 里有多少是填充，从形状看不出来，所以不承诺收益。需要用 `record_shapes=True` 采集。
 cause-compute-padding-remedy =
     把长度相近的样本放进同一个 batch：分桶采样器，或 transformers 的 `group_by_length=True`。
     把多个样本打包进一个序列，配合变长 attention。

@@ -28,8 +28,8 @@ because-memory-headroom = batch 偏小，显存大半空着
 because-compile-recompile = 在等编译器 —— step 内还在编译
 because-io-checkpoint = 在等保存 checkpoint
 because-io-logging = 在等写日志
-because-comm-exposed = 在等通信 —— 没有计算掩盖它
-because-comm-unbucketed = 在等梯度归约 —— 又多又小，而且没有被掩盖
+because-comm-exposed = 在等没有被掩盖的通信
+because-comm-unbucketed = 在等梯度归约 —— 次数多、数据小，又没有被掩盖
 because-comm-accumulation = 在等梯度归约 —— 每个 micro-batch 都做一次
 because-comm-sharding = 在等分片的参数和梯度在 rank 之间传输
 because-comm-unsplit = 花在集合通信里 —— 在传输，或在等其他 rank
@@ -77,7 +77,7 @@ doubt-near-threshold = 各项等待合计占单步的 { $share }，离健康与�
 doubt-starved = profiler 启动期间 DataLoader 队列已经攒满，从这个窗口看不出长期的单步耗时；占比以 trace 中的单步为准。
 doubt-traced = 未开 profiler 的单步耗时未知；占比以 trace 中的单步为准，而 profiler 把它拉长了。
 doubt-estimated = 未开 profiler 的单步耗时由 trace 估算；实测后可用 --step-ms 给出。
-doubt-uncalibrated = 未开 profiler 的单步耗时只是粗略估算：profiler 开销的标定不是在这种 profiler 或机器上做的；实测后可用 --step-ms 给出。
+doubt-uncalibrated = profiler 把这些 step 拉长了，而它的开销不是在这种 profiler 或机器上标定的：未开 profiler 的单步耗时未知，占比以 trace 中的单步为准。
 doubt-replay = 回放与 trace 中的单步耗时相差 { $error }（上限 { $limit }），不据此预测收益。
 doubt-no-replay = 这份 trace 无法回放，没有回放预测的收益。
 doubt-unrepresentative = trace 中的单步（{ $traced }）比真实的单步（{ $step }）短：一部分等待落在这个窗口之外。
@@ -127,13 +127,27 @@ ev-micro-batches = 每步 { $count } 个 micro-batch
 ev-bubble-ideal = { $stages } 段、{ $micro } 个 micro-batch，光是填充和排空就占单步的 { $share }
 ev-sharding = 每步 { $gathers } 次 all-gather（其中 { $again } 次是为反向再做一遍），{ $scatters } 次 reduce-scatter
 ev-device-wait = 每步有 { $time } 工作已经排队而 GPU 没有开始：在等其他 stream 的事件、其他 rank，或 trace 里没有的工作
+ev-kernels-time = 涉及每步 { $count } 个 kernel，共 { $time }
+ev-shape = { $operator }，输入 { $inputs }：每步 { $time }
+ev-frame = 启动自 { $frame }：每步 { $time }
+ev-rates = 达到 { $achieved } TFLOP/s，这里本可达到 { $possible }
+ev-tf32-alone = 只开 TF32，每步可省 { $time }
+ev-casts = 每步 { $count } 次类型转换，共 { $time }
+ev-casts-time = 类型转换每步占 { $time }
+ev-grad-scaler = 梯度缩放每步占 { $time }，而 bf16 不需要它
+ev-scores = { $queries } × { $keys } 的分数矩阵要读写显存，每次 { $bytes }
+ev-bytes-moved = 每步读写 { $now }；融合后只需 { $after }
+ev-layout-copies = { $caller } 每步做 { $count } 次布局拷贝，共 { $time }
+ev-side = 矩阵乘有一维是 { $side }，对齐后是 { $padded }
+ev-shapes-vary = 各步处理 { $fewest } 到 { $most } 个 token 或元素，共 { $distinct } 种形状
+ev-padded-share = 如果每步都填充到最长，填充会占计算量的 { $share }
 
 ## 处方：一行。不带句号，后面可以接 “，单步预计约……”
 
 fix-data-in-process = 让 worker 进程加载数据：num_workers 从 0 改为 { $workers }
 fix-data-workers = num_workers 从 { $from } 加到 { $to }
-fix-data-workers-unknown = 增加 DataLoader worker，或让每个样本更便宜
-fix-data-transfer-pageable = batch 放进锁页内存，拷贝用 non_blocking=True
+fix-data-workers-unknown = 增加 DataLoader worker，或降低单个样本的处理开销
+fix-data-transfer-pageable = 把 batch 放进锁页内存，拷贝用 non_blocking=True
 fix-data-transfer-pinned = 用单独的 stream 拷贝下一个 batch，与当前计算并行
 fix-host-launch = 一次启动更多工作：用 torch.compile(mode="reduce-overhead") 启用 CUDA graphs，或增大 batch
 fix-host-launch-graphs = 已经用了 CUDA graphs：把仍在逐个启动的部分也放进图里，或增大 batch
@@ -142,16 +156,16 @@ fix-host-python = 把启动间隙的 Python 工作移出 step，或放到 GPU �
 fix-host-python-at = 把 { $function } 移出 step，或放到 GPU 上
 fix-host-gc = 用 gc.freeze() 冻结存活对象，关掉自动回收，每一千步回收一次
 fix-host-optimizer = 改用 fused 优化器：fused=True
-fix-host-optimizer-8bit = 显存够的话改用 fused 优化器：8-bit 优化器每步都要对每个参数做量化
+fix-host-optimizer-8bit = 显存够的话，用 fused 优化器代替 8-bit 优化器（它每步都要量化每个参数）
 fix-memory-allocator = 从 step 里去掉 empty_cache()，并保持形状稳定
 fix-memory-allocator-grow = 保持形状稳定，或设置 expandable_segments:True，让每步都能从缓存里拿到显存
-fix-memory-recompute = 显存够用，关掉梯度检查点
-fix-memory-recompute-full = 如果别处能省出显存，就少用几层梯度检查点
-fix-memory-recompute-unknown = 如果关掉后峰值放得下，就关掉梯度检查点
+fix-memory-recompute = 关掉梯度检查点（显存够用）
+fix-memory-recompute-full = 别处能省出显存的话，少用几层梯度检查点
+fix-memory-recompute-unknown = 峰值放得下的话，关掉梯度检查点
 fix-memory-headroom = 试试 { $factor } 倍的 batch
-fix-compile-recompile = 不要让编译发生在 step 里：用 dynamic=True，或只用几种固定形状
+fix-compile-recompile = 避免在 step 里编译：用 dynamic=True，或只用几种固定形状
 fix-io-checkpoint = 异步保存，或降低保存频率
-fix-io-logging = 少写日志，并先攒后写
+fix-io-logging = 少写日志，先攒起来再写
 fix-comm-exposed = 减少梯度归约的次数：用 micro-batch 做梯度累积
 fix-comm-overlap = 让这些集合通信更早开始，或在此期间给 GPU 安排别的计算
 fix-comm-unbucketed = 把每步 { $count } 次归约合成梯度桶，与反向重叠
@@ -160,6 +174,12 @@ fix-comm-sharding = 前向之后保留参数（reshard_after_forward=False），
 fix-comm-sharding-less = 在更少的 rank 上分片，或更早预取
 fix-comm-unsplit = 提供其他 rank 的 trace：放在一起才分得清传输和等待
 fix-pipeline-bubble = 每步用 { $micro } 个 micro-batch
+fix-compute-precision = 前向和 loss 放进 bf16 autocast
+fix-compute-attention = 把手写展开的 attention 换成 F.scaled_dot_product_attention
+fix-compute-elementwise = 用 torch.compile 融合这些小算子
+fix-compute-alignment = 把矩阵乘的尺寸补到 64 的倍数
+fix-compute-alignment-side = 把 { $side } 这一维补到 { $padded }
+fix-compute-padding = 把长度相近的样本放进同一个 batch，或做序列打包
 
 ## 处方：具体步骤和容易踩的坑
 
@@ -211,6 +231,19 @@ fix-unsplit-all-ranks = 所有 rank 在相同的 step 上采集，trace 放进�
 fix-bubble-interleave = 交错调度能缩小气泡，代价是传输更多。
 fix-bubble-balance = 各段不均时都在等最慢的一段；增加 micro-batch 解决不了。
 fix-bubble-memory = GPipe 要保存全部 micro-batch 的激活值；1F1B 最多只保存与段数相同的份数。
+fix-precision-tf32 = 必须保留 fp32 的话：TF32 数值范围不变，只有矩阵乘的输入被舍入。
+fix-precision-loss = 改完后对比 loss 曲线；autocast 下求和、归一化和 softmax 仍用 fp32。
+fix-precision-scaler = bf16 不需要 GradScaler，fp16 需要。
+fix-attention-mask = is_causal=True 能走快速路径；传入掩码张量可能就走不了。
+fix-attention-module = transformers 中设 attn_implementation="sdpa" 或 "flash_attention_2"。
+fix-attention-trap = head 宽度超过 256 以及某些掩码会退回慢 kernel：改完后看一下 kernel 名称。
+fix-elementwise-warm-up = 最初几步要编译，最多几分钟：测量时不要算进去。
+fix-elementwise-breaks = graph break 会打断融合：TORCH_LOGS=graph_breaks 会指出位置。
+fix-elementwise-library = 不编译的话：用 F.layer_norm、F.gelu 或融合算子库代替手写公式。
+fix-alignment-vocabulary = 词表补出来的项不对应任何 token：屏蔽它们的 logits，或不训练它们。
+fix-alignment-trap = 只有相对规模偏慢的矩阵乘才值得补齐；零星几个不整齐的尺寸不花时间。
+fix-padding-pack = 多个序列打包进一行就没有填充；attention 掩码必须把它们隔开。
+fix-padding-shapes = 只分几档长度，形状也就稳定，torch.compile 和 CUDA graphs 都用得上。
 
 ## 账本说明
 
