@@ -124,6 +124,7 @@ fn padded(shape: MatmulShape, dtype: DType) -> Option<(MatmulShape, u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{BF16_2, Program};
     use super::*;
 
     #[test]
@@ -151,5 +152,38 @@ mod tests {
         assert_eq!(padded(shape(64, 64, 8), DType::BF16), None);
         assert_eq!(padded(shape(64, 10, 64), DType::BF16).map(|p| p.2), Some(16));
         assert_eq!(padded(shape(64, 1000, 64), DType::BF16).map(|p| (p.1, p.2)), Some((1000, 1024)));
+    }
+
+    const ON_GRID: &str = "[[16384,1024],[1024,4096]]";
+    const ODD: &str = "[[16384,1024],[1024,50257]]";
+
+    /// A product on the grid at 700 TFLOP/s, and another one.
+    fn beside(dims: &str, kernel: &str, ns: i64) -> Option<KernelChange> {
+        let program = Program::on("NVIDIA H200").steps(|p, _| {
+            p.op("aten::mm", ON_GRID, BF16_2, "nvjet_sm90_tst_256x128", 196_000);
+            p.op("aten::mm", dims, BF16_2, kernel, ns);
+        });
+        program.change(alignment)
+    }
+
+    #[test]
+    fn an_odd_side_in_a_slow_kernel_is_padded() {
+        let change = beside(ODD, "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>", 17_788_000);
+        let change = change.expect("slow");
+        let after = 17_788_000 - change.saved_ns_per_step;
+        assert!((2_300_000..2_600_000).contains(&after), "{after}");
+        assert_eq!(change.evidence.fact(Fact::PaddedSide), Some(50304.0));
+        assert!(!change.removed_launches && change.low_ns_per_step < change.saved_ns_per_step);
+    }
+
+    #[test]
+    fn odd_sides_that_cost_nothing_are_left_alone() {
+        // As fast as the others; slow, but not for its sides; small.
+        assert!(beside(ODD, "nvjet_sm90_tst_192x192", 2_500_000).is_none());
+        let tall = "[[5185,1024],[1024,4096]]";
+        assert!(
+            beside(tall, "cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_tn_align8>", 300_000).is_none()
+        );
+        assert!(beside("[[33,65],[65,33]]", "nvjet", 4_000).is_none());
     }
 }

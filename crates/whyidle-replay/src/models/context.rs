@@ -1,11 +1,11 @@
 //! What all kernel models need of one device, computed once.
 
+use rustc_hash::FxHashMap;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::operators::{OpKind, Operators};
 use whyidle_analysis::rates::{Rates, rates};
 use whyidle_analysis::steps::launch_time;
 use whyidle_analysis::tree::NONE;
-use rustc_hash::FxHashMap;
 use whyidle_model::{GpuId, HostId, HostKind, Trace};
 
 use super::roof::Roof;

@@ -163,3 +163,77 @@ pub fn layout_copies(trace: &Trace, facts: &Facts, context: &Context) -> Vec<Sha
     rows.sort_by_key(|row| (std::cmp::Reverse(row.ns_per_step), row.name));
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{BF16_2, BF16_F32, F32_2, Program};
+    use super::*;
+
+    const PLAIN: &str = "void at::native::vectorized_elementwise_kernel<4>";
+    const WIDE: &str = "[[16,1024,4096]]";
+
+    /// A product, a chain of element-wise operators on its result, and a product that takes the last.
+    fn chain(product: &str, operators: &[&str]) -> Option<KernelChange> {
+        let program = Program::on(product).steps(|p, _| {
+            p.op("aten::mm", "[[16384,1024],[1024,4096]]", BF16_2, "nvjet", 190_000);
+            for name in operators {
+                p.op(name, WIDE, BF16_2, PLAIN, 65_000);
+            }
+            p.op("aten::mm", "[[16384,4096],[4096,1024]]", BF16_2, "nvjet", 180_000);
+        });
+        program.change(elementwise)
+    }
+
+    #[test]
+    fn a_chain_reads_and_writes_once() {
+        let change =
+            chain("NVIDIA H200", &["aten::mul", "aten::tanh", "aten::mul", "aten::add"]).expect("four");
+        // 268 MB at 2.9 TB/s and a kernel's start; the products lose the pause.
+        let fused = 4 * 65_000 - change.saved_ns_per_step;
+        assert!((90_000..115_000).contains(&fused), "{fused}");
+        let gone = change.scaled.iter().filter(|row| row.1 == 0.0).count();
+        assert_eq!(gone, 3 * 4, "one kernel of four remains in each of four steps");
+        assert!(!change.removed_launches);
+        assert_eq!(change.evidence.bytes_after_per_step, 2.0 * 2.0 * 16384.0 * 4096.0);
+    }
+
+    #[test]
+    fn one_operator_alone_cannot_be_fused() {
+        assert!(chain("NVIDIA H200", &["aten::gelu"]).is_none());
+    }
+
+    #[test]
+    fn an_unknown_product_takes_the_bandwidth_of_the_trace() {
+        let known = chain("NVIDIA H200", &["aten::mul", "aten::tanh", "aten::add"]).expect("known");
+        let unknown =
+            chain("some other accelerator", &["aten::mul", "aten::tanh", "aten::add"]).expect("seen");
+        let ratio = unknown.saved_ns_per_step as f64 / known.saved_ns_per_step as f64;
+        assert!((0.7..1.3).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn what_a_compiler_made_stays() {
+        let program = Program::on("NVIDIA H200").steps(|p, _| {
+            p.op("aten::mm", "[[16384,1024],[1024,4096]]", BF16_2, "nvjet", 190_000);
+            p.op("triton_poi_fused_gelu_1", WIDE, BF16_2, "triton_poi_fused_gelu_1", 100_000);
+            p.op("triton_poi_fused_add_2", WIDE, BF16_2, "triton_poi_fused_add_2", 100_000);
+        });
+        assert!(program.change(elementwise).is_none());
+    }
+
+    #[test]
+    fn a_cast_that_only_another_stretch_reads_is_computed_there() {
+        let narrow = "[[16,1024,1024],[16,1024,1024],[]]";
+        let program = Program::on("NVIDIA H200").steps(|p, _| {
+            p.op("aten::mm", "[[16384,1024],[1024,1024]]", BF16_2, "nvjet", 50_000);
+            p.op("aten::copy_", narrow, r#"["float","c10::BFloat16"]"#, PLAIN, 50_000);
+            p.op("aten::mm", "[[16384,2048],[2048,512]]", BF16_2, "nvjet", 50_000);
+            p.op("aten::add", narrow, F32_2, PLAIN, 45_000);
+            p.op("aten::copy_", narrow, BF16_F32, PLAIN, 25_000);
+            p.op("aten::mm", "[[16384,1024],[1024,1024]]", BF16_2, "nvjet", 50_000);
+        });
+        let change = program.change(elementwise).expect("three");
+        let gone = change.scaled.iter().filter(|row| row.1 == 0.0).count();
+        assert!(gone >= 4 && change.saved_ns_per_step > 40_000, "{gone} {}", change.saved_ns_per_step);
+    }
+}

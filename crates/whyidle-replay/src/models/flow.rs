@@ -260,7 +260,10 @@ impl Walk<'_> {
             kind.class,
             O::Softmax | O::RowNorm | O::CrossNorm | O::Copy | O::Reduction | O::Pointwise | O::Fill
         );
-        if !by_class || self.context.operators.inputs(kind).is_empty() || is_apart(self.trace.names.get(kind.name)) {
+        if !by_class
+            || self.context.operators.inputs(kind).is_empty()
+            || is_apart(self.trace.names.get(kind.name))
+        {
             return false;
         }
         let kernels = launched.activities.iter().all(|&id| match self.trace.gpu.kind[id.index()] {

@@ -66,3 +66,32 @@ pub fn padding(
         source: "shapes of the steps",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{BF16_2, Program};
+    use super::*;
+
+    fn lengths(length: impl Fn(i64) -> i64) -> Option<KernelChange> {
+        let program = Program::on("NVIDIA H200").steps(|p, step| {
+            let dims = format!("[[{},1024],[1024,4096]]", 8 * length(step));
+            p.op("aten::mm", &dims, BF16_2, "nvjet", 100_000);
+        });
+        program.change(padding)
+    }
+
+    #[test]
+    fn steps_of_different_lengths_are_evidence_and_no_change() {
+        let change = lengths(|step| 512 + 128 * step).expect("they differ");
+        assert_eq!(change.saved_ns_per_step, 0);
+        assert!(change.scaled.is_empty());
+        let fact = |fact| change.evidence.fact(fact).expect("a fact");
+        assert!(fact(Fact::MostTokens) > fact(Fact::FewestTokens));
+        assert!(fact(Fact::PaddedShare) > 0.0 && fact(Fact::PaddedShare) < 1.0);
+    }
+
+    #[test]
+    fn equal_steps_are_none() {
+        assert!(lengths(|_| 512).is_none());
+    }
+}

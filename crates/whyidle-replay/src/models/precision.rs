@@ -308,3 +308,67 @@ fn wants_fp32(name: &str) -> bool {
             | "dist"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{BF16_2, F32_2, Program};
+    use super::*;
+
+    const DIMS: &str = "[[16384,1024],[1024,4096]]";
+    const STRICT: &str = "void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>";
+    const TF32: &str = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16";
+
+    fn fp32(product: &str, kernel: &'static str, ns: i64) -> Option<KernelChange> {
+        let program = Program::on(product).steps(|p, _| {
+            p.op("aten::mm", DIMS, F32_2, kernel, ns);
+            p.op("aten::native_layer_norm", "[[16384,4096],[],[4096]]", F32_2, "layer_norm", 150_000);
+        });
+        program.change(precision)
+    }
+
+    #[test]
+    fn fp32_products_take_the_16_bit_rate_and_casts_are_added() {
+        let change = fp32("NVIDIA H200", STRICT, 2_740_000).expect("fp32");
+        let after = 2_740_000 - change.saved_ns_per_step;
+        // 137 GFLOP at 722 TFLOP/s are 190 µs; casts of both operands and of the result follow.
+        assert!((250_000..550_000).contains(&after), "{after}");
+        assert!(change.evidence.fact(Fact::AddedCastNs) > Some(50_000.0));
+        assert_eq!(change.evidence.fact(Fact::Tf32InUse), Some(0.0));
+        let tf32 = change.evidence.fact(Fact::Tf32SavedNs).expect("H200 has TF32");
+        assert!((2_000_000.0..2_450_000.0).contains(&tf32), "{tf32}");
+    }
+
+    #[test]
+    fn tf32_is_recognised_by_name_and_gains_less() {
+        let program = Program::on("NVIDIA H200").steps(|p, _| p.op("aten::mm", DIMS, F32_2, TF32, 380_000));
+        let change = program.change(precision).expect("still fp32 in memory");
+        assert_eq!(change.evidence.fact(Fact::Tf32InUse), Some(1.0));
+        assert_eq!(change.evidence.fact(Fact::Tf32SavedNs), Some(0.0));
+    }
+
+    #[test]
+    fn an_older_product_takes_fp16() {
+        assert!(fp32("Tesla V100-SXM2-16GB", "volta_sgemm_128x64_nn", 11_000_000).is_some());
+    }
+
+    #[test]
+    fn without_rates_or_without_fp32_there_is_nothing() {
+        assert!(fp32("some other accelerator", STRICT, 2_740_000).is_none());
+        let program =
+            Program::on("NVIDIA H200").steps(|p, _| p.op("aten::mm", DIMS, BF16_2, "nvjet", 190_000));
+        assert!(program.change(precision).is_none());
+    }
+
+    #[test]
+    fn scaling_beside_bf16_is_seen() {
+        let program = Program::on("NVIDIA H200").steps(|p, _| {
+            p.op("aten::mm", DIMS, BF16_2, "nvjet", 190_000);
+            let unscale = "aten::_amp_foreach_non_finite_check_and_unscale_";
+            p.op(unscale, "[[],[],[]]", r#"["TensorList","float","float"]"#, "multi_tensor_apply", 30_000);
+        });
+        assert_eq!(
+            program.with(|trace, _, context| types_seen(trace, context).needless_scaling_ns_per_step),
+            30_000
+        );
+    }
+}

@@ -42,3 +42,32 @@ pub fn recompute(
     change.high_ns_per_step += unsure;
     Some(change)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{BF16_2, Program};
+    use super::*;
+
+    #[test]
+    fn a_forward_inside_backward_goes() {
+        let program = Program::on("NVIDIA H200").steps(|p, _| {
+            p.op("aten::mm", "[[64,64],[64,64]]", BF16_2, "nvjet", 1_000);
+            p.backward("aten::mm", "[[64,64],[64,64]]", BF16_2, "nvjet", 700, true);
+            p.backward("aten::mm", "[[64,64],[64,64]]", BF16_2, "nvjet", 2_000, false);
+        });
+        let change = program.change(recompute).expect("recomputation");
+        assert_eq!(change.saved_ns_per_step, 700);
+        assert!(change.removed_launches && change.scaled.iter().all(|row| row.1 == 0.0));
+        assert_eq!(change.scaled.len(), 4, "steps that are not used count too");
+        assert_eq!(change.evidence.activities_per_step, 1.0);
+    }
+
+    #[test]
+    fn without_it_there_is_nothing() {
+        let program = Program::on("NVIDIA H200").steps(|p, _| {
+            p.op("aten::mm", "[[64,64],[64,64]]", BF16_2, "nvjet", 1_000);
+            p.backward("aten::mm", "[[64,64],[64,64]]", BF16_2, "nvjet", 2_000, false);
+        });
+        assert!(program.change(recompute).is_none());
+    }
+}

@@ -133,4 +133,12 @@ impl Program {
         let context = Context::new(&self.trace, &facts, &device);
         model(&self.trace, &facts, &device, &context)
     }
+
+    /// Anything else.
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&Trace, &Facts, &Context) -> T) -> T {
+        let facts = Facts::new(&self.trace);
+        let device = facts.device(&self.trace, 0, |_| true);
+        let context = Context::new(&self.trace, &facts, &device);
+        look(&self.trace, &facts, &context)
+    }
 }
