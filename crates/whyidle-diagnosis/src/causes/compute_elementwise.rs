@@ -25,15 +25,14 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if let Some(ns) = found.evidence.fact(Fact::CastNs).filter(|&ns| ns > 0.0) {
         evidence.push(timed(Message::new("ev-casts-time").time("time", ns as i64), ns as i64, None));
     }
-    for (caller, count, ns) in elementwise::layout_copies(case.trace, case.facts, models).into_iter().take(2)
-    {
-        if case.share(ns) >= 0.01 {
-            let name = case.trace.names.get(caller).to_owned();
+    for copies in elementwise::layout_copies(case.trace, case.facts, models).into_iter().take(2) {
+        if case.share(copies.ns_per_step) >= 0.01 {
+            let name = case.trace.names.get(copies.name).to_owned();
             let text = Message::new("ev-layout-copies")
                 .name("caller", &name)
-                .count("count", count / models.steps.max(1) as u64)
-                .time("time", ns);
-            evidence.push(timed(text, ns, Some(name)));
+                .count("count", copies.per_step.round() as i64)
+                .time("time", copies.ns_per_step);
+            evidence.push(timed(text, copies.ns_per_step, Some(name)));
         }
     }
     let steps = ["fix-elementwise-warm-up", "fix-elementwise-breaks", "fix-elementwise-library"];

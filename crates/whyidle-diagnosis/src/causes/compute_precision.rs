@@ -1,34 +1,57 @@
 //! `compute.precision`: products run in fp32 and leave the tensor cores' 16-bit rate unused; or bf16 runs
 //! with a gradient scaler that it does not need.
 
-use whyidle_replay::models::{Fact, precision};
+use whyidle_replay::models::precision::{TypesSeen, precision, types_seen};
+use whyidle_replay::models::{Fact, KernelChange};
 
 use super::kernels::{kernel_finding, rates};
-use super::support::{counted, remedy, timed};
+use super::support::{WORTH, around, counted, finding, remedy, timed};
 use crate::case::Case;
 use crate::message::Message;
-use crate::verdict::{Change, Finding};
+use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Method};
 
 const CODE: &str = "torch.backends.cuda.matmul.fp32_precision = \"tf32\"
 with torch.autocast(\"cuda\", dtype=torch.bfloat16):
     loss = model(batch)";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
-    let change = precision::precision(case.trace, case.facts, &case.device, case.models())?;
-    let fact = |fact| change.evidence.fact(fact).filter(|&value| value > 0.0);
+    let seen = types_seen(case.trace, case.models());
+    match precision(case.trace, case.facts, &case.device, case.models()) {
+        Some(change) => products(case, &change, seen),
+        None => scaler(case, seen),
+    }
+}
+
+/// Products that could run in 16 bits.
+fn products(case: &Case<'_>, change: &KernelChange, seen: TypesSeen) -> Option<Finding> {
     let mut evidence: Vec<_> = rates(&change.evidence).into_iter().collect();
-    if let Some(ns) = fact(Fact::Tf32SavedNs) {
+    if let Some(ns) = change.evidence.fact(Fact::Tf32SavedNs).filter(|&ns| ns > 0.0) {
         evidence.push(timed(Message::new("ev-tf32-alone").time("time", ns as i64), ns as i64, None));
     }
-    if let (Some(casts), Some(ns)) = (fact(Fact::Casts), fact(Fact::CastNs)) {
-        let text = Message::new("ev-casts").count("count", casts as i64).time("time", ns as i64);
-        evidence.push(counted(text, casts as i64));
-    }
-    if let Some(ns) = fact(Fact::GradScalerNs) {
-        evidence.push(timed(Message::new("ev-grad-scaler").time("time", ns as i64), ns as i64, None));
+    if case.share(seen.cast_ns_per_step) >= WORTH {
+        let count = seen.casts_per_step.round() as i64;
+        let text = Message::new("ev-casts").count("count", count).time("time", seen.cast_ns_per_step);
+        evidence.push(counted(text, count));
     }
     let steps = ["fix-precision-tf32", "fix-precision-loss", "fix-precision-scaler"];
     let what = Change { what: "autocast", from: None, to: Some("bf16".to_owned()) };
     let remedy = remedy(Message::new("fix-compute-precision"), &steps, CODE);
-    kernel_finding(case, "compute.precision", &change, what, evidence, remedy)
+    kernel_finding(case, "compute.precision", change, what, evidence, remedy)
+}
+
+/// Gradient scaling beside bf16, whose range needs none.
+fn scaler(case: &Case<'_>, seen: TypesSeen) -> Option<Finding> {
+    let ns = seen.needless_scaling_ns_per_step;
+    if case.share(ns) < WORTH {
+        return None;
+    }
+    let gain = Gain {
+        step_after: around(case, case.step.ns - ns, 0.02),
+        method: Method::Bound,
+        change: Change { what: "removed", from: None, to: None },
+        next_limit: "compute.bound",
+    };
+    let evidence: Vec<Evidence> = vec![timed(Message::new("ev-grad-scaler").time("time", ns), ns, None)];
+    let remedy = remedy(Message::new("fix-compute-precision-scaler"), &["fix-precision-scaler"], "");
+    Some(finding(case, "compute.precision", Estimate::exact(ns), Some(gain), evidence, remedy))
 }

@@ -288,6 +288,7 @@ ev-shapes-vary = steps work on { $fewest } to { $most } tokens or elements, in {
 ev-padded-share = padding every step to the longest would make { $share } of the work padding
 
 fix-compute-precision = Run forward and loss under bf16 autocast.
+fix-compute-precision-scaler = Drop the GradScaler: bf16 needs none.
 fix-compute-attention = Replace the written-out attention by F.scaled_dot_product_attention.
 fix-compute-elementwise = Fuse the small operations with torch.compile.
 fix-compute-alignment = Pad the sizes of matmuls to multiples of 64.
