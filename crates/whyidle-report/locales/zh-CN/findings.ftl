@@ -175,6 +175,7 @@ fix-comm-sharding-less = 在更少的 rank 上分片，或更早预取
 fix-comm-unsplit = 提供其他 rank 的 trace：放在一起才分得清传输和等待
 fix-pipeline-bubble = 每步用 { $micro } 个 micro-batch
 fix-compute-precision = 前向和 loss 放进 bf16 autocast
+fix-compute-precision-scaler = 去掉 GradScaler（bf16 不需要它）
 fix-compute-attention = 把手写展开的 attention 换成 F.scaled_dot_product_attention
 fix-compute-elementwise = 用 torch.compile 融合这些小算子
 fix-compute-alignment = 把矩阵乘的尺寸补到 64 的倍数

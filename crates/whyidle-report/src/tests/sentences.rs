@@ -83,3 +83,16 @@ fn arguments(text: &str) -> Vec<(&'static str, Arg)> {
     args.retain(|(name, _)| text.contains(&format!("${name} ")));
     args
 }
+
+/// Counts are per step and rounded down: none means less than one.
+#[test]
+fn places_name_their_gaps_only_where_there_are_whole_ones() {
+    let place =
+        |count: i64| Message::new("ev-place").name("name", "aten::mm").time("time", MS).count("count", count);
+    let worded = |lang, count| Catalog::new(lang).message(&place(count));
+    assert_eq!(worded(Lang::En, 0), "aten::mm: 1.0 ms per traced step");
+    assert_eq!(worded(Lang::En, 1), "aten::mm: 1.0 ms in 1 gap per traced step");
+    assert_eq!(worded(Lang::En, 3), "aten::mm: 1.0 ms in 3 gaps per traced step");
+    assert_eq!(worded(Lang::Zh, 0), "aten::mm：trace 中每步 1.0 ms");
+    assert_eq!(worded(Lang::Zh, 3), "aten::mm：trace 中每步 1.0 ms，3 处空隙");
+}
