@@ -114,7 +114,8 @@ fn aligned_elements(name: &str) -> Option<u64> {
 /// A side below a tile is padded to the 16-byte grid only.
 fn padded(shape: MatmulShape, dtype: DType) -> Option<(MatmulShape, u64, u64)> {
     let grid = grid(dtype);
-    let pad = |side: u64| side.next_multiple_of(if side < TILE { grid } else { TILE });
+    let pad =
+        |side: u64| side.checked_next_multiple_of(if side < TILE { grid } else { TILE }).unwrap_or(side);
     let new = MatmulShape { m: pad(shape.m), n: pad(shape.n), k: pad(shape.k), ..shape };
     let sides = [(shape.n, new.n), (shape.k, new.k), (shape.m, new.m)];
     let odd = sides.iter().find(|(side, _)| side % grid != 0);

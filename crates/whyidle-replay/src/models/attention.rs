@@ -65,9 +65,14 @@ impl Mask {
     /// The mask that an operator on scores applies with another of its inputs.
     fn of(name: &str, scores: Scores, other: &Tensor) -> Self {
         let applies = ["masked_fill", "aten::where", "aten::add", "aten::mul", "tril", "triu"];
-        let (matrix, [.., columns]) = (scores.queries * scores.keys, &*other.dims) else { return Self::None };
+        let (matrix, [.., columns]) = (scores.queries.saturating_mul(scores.keys), &*other.dims) else {
+            return Self::None;
+        };
         let fits = u64::try_from(*columns) == Ok(scores.keys) && other.dims.len() > 1;
-        if !fits || other.elements() >= scores.heads * matrix || !applies.iter().any(|at| name.contains(at)) {
+        if !fits
+            || other.elements() >= scores.heads.saturating_mul(matrix)
+            || !applies.iter().any(|at| name.contains(at))
+        {
             return Self::None;
         }
         match other.elements() {

@@ -10,6 +10,7 @@
 
 pub mod alignment;
 pub mod attention;
+pub(crate) mod autocast;
 pub mod context;
 pub mod elementwise;
 pub mod evidence;
@@ -128,3 +129,79 @@ impl Change {
 
 #[cfg(test)]
 pub(crate) mod testing;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::testing::Program;
+
+    const NAMES: [&str; 14] = [
+        "aten::mm",
+        "aten::addmm",
+        "aten::bmm",
+        "aten::_softmax",
+        "aten::add",
+        "aten::mul_",
+        "aten::copy_",
+        "aten::cat",
+        "aten::native_layer_norm",
+        "aten::cudnn_convolution",
+        "aten::convolution_backward",
+        "aten::_scaled_dot_product_flash_attention",
+        "aten::embedding",
+        "aten::native_batch_norm",
+    ];
+    const TYPES: [&str; 5] = [
+        r#"["float","float","float"]"#,
+        r#"["c10::BFloat16","c10::BFloat16","float"]"#,
+        r#"["TensorList","Scalar"]"#,
+        r#"["","long int"]"#,
+        "[",
+    ];
+
+    fn dims() -> impl Strategy<Value = String> {
+        let side = prop_oneof![
+            Just(0_i64),
+            Just(1),
+            Just(-1),
+            Just(i64::MAX),
+            Just(4_611_686_018_427_387_904),
+            1_i64..3000
+        ];
+        let tensor = prop::collection::vec(side, 0..5);
+        prop::collection::vec(tensor, 0..4).prop_map(|tensors| format!("{tensors:?}").replace(' ', ""))
+    }
+
+    proptest! {
+        #[test]
+        fn no_shape_makes_a_model_fail(
+            operators in prop::collection::vec((0..NAMES.len(), dims(), 0..TYPES.len(), 1_i64..900_000, any::<bool>()), 1..12)
+        ) {
+            let program = Program::on("NVIDIA H200").steps(|p, _| {
+                for (name, dims, types, ns, backward) in &operators {
+                    if *backward {
+                        p.backward(NAMES[*name], dims, TYPES[*types], "vectorized_elementwise_kernel", *ns, false);
+                    } else {
+                        p.op(NAMES[*name], dims, TYPES[*types], "vectorized_elementwise_kernel", *ns);
+                    }
+                }
+            });
+            for model in [
+                super::precision::precision,
+                super::attention::attention,
+                super::elementwise::elementwise,
+                super::alignment::alignment,
+                super::recompute::recompute,
+                super::padding::padding,
+            ] {
+                if let Some(change) = program.change(model) {
+                    prop_assert!(change.scaled.iter().all(|row| row.1.is_finite() && row.1 >= 0.0));
+                    prop_assert!(change.low_ns_per_step <= change.saved_ns_per_step);
+                    prop_assert!(change.saved_ns_per_step <= change.high_ns_per_step);
+                    prop_assert!(change.scaled.windows(2).all(|pair| pair[0].0 < pair[1].0));
+                }
+            }
+        }
+    }
+}

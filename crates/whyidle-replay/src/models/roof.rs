@@ -182,8 +182,9 @@ impl Roof {
         let rate = self.attention(dtype, shape.width, backward)?;
         let flops = shape.forward_flops() * if backward { 2.5 } else { 1.0 };
         // Query, result; key, value; backward also their gradients and the result's.
-        let tensors = 2.0 * (shape.queries + shape.keys) as f64 * if backward { 2.0 } else { 1.0 };
-        let bytes = tensors * (shape.heads * shape.width * dtype.bytes()) as f64;
+        let rows = shape.queries as f64 + shape.keys as f64;
+        let tensors = 2.0 * rows * if backward { 2.0 } else { 1.0 };
+        let bytes = tensors * shape.heads as f64 * shape.width as f64 * dtype.bytes() as f64;
         Some(self.dense_ns(flops, bytes, rate))
     }
 }
