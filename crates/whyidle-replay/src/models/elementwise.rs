@@ -18,14 +18,16 @@ use super::roof::LEAST_KERNEL_NS;
 use super::{Change, Context, KernelChange, Spread};
 
 /// Share of the streaming bandwidth that compiled fusions reach: some re-read a tensor in a second
-/// kernel, are bound by their arithmetic, or are too small to fill the device.
+/// kernel, are bound by their arithmetic, or are too small to fill the device. Bytes of all inputs and
+/// results of Triton kernels over their time in five compiled programs (transformers in bf16, TF32 and
+/// autocast, torch 2.11, H200), none of them judged with it: 0.57–0.83, mean 0.69.
 const FUSED_SHARE: f64 = 0.70;
 
 /// How far from it they lie.
 const SPREAD: Spread = Spread { less: 0.80, more: 1.25 };
 
-/// Products in 16 bits run slower once the memory-bound pauses between them shrink: the power limit
-/// lowers the clock. Seven pairs on an H200 (eager, compiled): −1 … +12 %, median 4.
+/// Products in 16 bits run slower once the memory-bound pauses between them shrink: presumably the
+/// power limit lowers the clock. Seven pairs on an H200, eager and compiled: −1 … +12 %, median 4.
 const WITHOUT_PAUSES: f64 = 1.03;
 const PAUSES_SPREAD: Spread = Spread { less: 0.97, more: 1.06 };
 /// It shows in full where this share of the GPU's time goes.
