@@ -70,19 +70,33 @@ fn corrected_waits(case: &Case<'_>, traced: &[f64], fixed: &[f64], steps: f64) -
 }
 
 /// Shares the step among the lines.
+///
+/// Too long in sum, waits give way in order of how little the window says of their length: first the open-ended
+/// one, then the host's operators and Python, whose speed outside the profiler is an estimate, last calls that
+/// block in the driver, the collector or a file, which a profiler hardly touches.
 fn distribute(case: &Case<'_>, target: f64, traced: &[f64], fixed: &[f64], elastic: &[f64]) -> Vec<f64> {
     let fixed_sum: f64 = fixed.iter().sum();
     if fixed_sum >= target {
         return fixed.iter().map(|part| part * target / fixed_sum).collect();
     }
-    let room = target - fixed_sum;
-    let wanted: f64 = elastic.iter().sum();
-    if wanted >= room {
-        return fixed.iter().zip(elastic).map(|(f, e)| f + e * room / wanted).collect();
+    let mut elastic = elastic.to_vec();
+    let mut excess = elastic.iter().sum::<f64>() - (target - fixed_sum);
+    for give_way in [Firmness::OpenEnded, Firmness::Soft, Firmness::Firm] {
+        let group: Vec<usize> =
+            (0..Line::COUNT).filter(|&at| firmness(case, Line::ALL[at]) == give_way).collect();
+        let sum: f64 = group.iter().map(|&at| elastic[at]).sum();
+        if excess > 0.0 && sum > 0.0 {
+            let given = excess.min(sum);
+            group.iter().for_each(|&at| elastic[at] *= 1.0 - given / sum);
+            excess -= given;
+        }
     }
-    let mut lines: Vec<f64> = fixed.iter().zip(elastic).map(|(f, e)| f + e).collect();
+    let mut lines: Vec<f64> = fixed.iter().zip(&elastic).map(|(f, e)| f + e).collect();
+    let mut missing = target - lines.iter().sum::<f64>();
+    if missing <= 0.0 {
+        return lines;
+    }
     // The host may have been slower than the correction says, but not slower than with the profiler.
-    let mut missing = room - wanted;
     let slack: f64 = traced.iter().zip(&lines).map(|(t, l)| (t - l).max(0.0)).sum();
     if slack > 0.0 {
         let given = missing.min(slack);
@@ -95,6 +109,29 @@ fn distribute(case: &Case<'_>, target: f64, traced: &[f64], fixed: &[f64], elast
         lines[outside(case, missing, target) as usize] += missing;
     }
     lines
+}
+
+/// How much the window says of a wait's length without the profiler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Firmness {
+    OpenEnded,
+    Soft,
+    Firm,
+}
+
+fn firmness(case: &Case<'_>, line: Line) -> Firmness {
+    let open_ended = case.replay.as_ref().map(|replay| replay.open_ended);
+    match line {
+        Line::DataWorkers if open_ended == Some(OpenEnded::Loader) => Firmness::OpenEnded,
+        Line::Communication if open_ended == Some(OpenEnded::Ranks) => Firmness::OpenEnded,
+        Line::HostGc
+        | Line::Allocator
+        | Line::Checkpoint
+        | Line::Logging
+        | Line::DataTransfer
+        | Line::DataWorkers => Firmness::Firm,
+        _ => Firmness::Soft,
+    }
 }
 
 /// Whose wait it is that the window does not show.
