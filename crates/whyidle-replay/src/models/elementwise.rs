@@ -20,7 +20,7 @@ use super::{Change, Context, KernelChange, Spread};
 /// Share of the streaming bandwidth that compiled fusions reach: some re-read a tensor in a second
 /// kernel, are bound by their arithmetic, or are too small to fill the device. Bytes of all inputs and
 /// results of Triton kernels over their time in five compiled programs (transformers in bf16, TF32 and
-/// autocast, torch 2.11, H200), none of them judged with it: 0.57–0.83, mean 0.69.
+/// autocast, torch 2.11, H200), none of them among the lab pairs it is judged on: 0.57–0.83, mean 0.69.
 const FUSED_SHARE: f64 = 0.70;
 
 /// How far from it they lie.
