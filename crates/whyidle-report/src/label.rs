@@ -24,10 +24,11 @@ impl Catalog {
         keys.iter().find(|key| self.has(key)).map_or_else(|| id.to_owned(), |key| self.word(key))
     }
 
-    /// `num_workers 2 → 12`.
+    /// `num_workers 2 → 12`, `gradient accumulation → 4`, `batch × 2`.
     pub(crate) fn change(&self, change: &Change, cause: &str) -> String {
         let setting = match (&change.from, &change.to) {
             (Some(from), Some(to)) => format!("{from} → {to}"),
+            (None, Some(to)) if to.starts_with('×') => to.clone(),
             (None, Some(to)) => format!("→ {to}"),
             (Some(from), None) => from.clone(),
             (None, None) => String::new(),
@@ -71,7 +72,8 @@ impl Catalog {
     pub(crate) fn saved(&self, gain: &Gain, step_ns: i64) -> String {
         let saved = (step_ns - gain.step_after.ns).max(0) as f64 / step_ns.max(1) as f64;
         let share = self.quantity(&quantity::share_in_column(saved));
-        if gain.method == Method::Bound { format!("≤ {share}") } else { share }
+        // `<1 %` is a bound already.
+        if gain.method == Method::Bound && !share.starts_with('<') { format!("≤ {share}") } else { share }
     }
 
     /// `replay, 55–61 ms`.

@@ -82,7 +82,8 @@ pub(crate) fn time_range(low_ns: i64, high_ns: i64) -> Quantity {
 pub(crate) fn time_ends(low_ns: i64, high_ns: i64) -> (String, Quantity) {
     let (unit, size) = unit_for(&TIME_UNITS, high_ns as f64);
     let (low, high) = (low_ns as f64 / size, high_ns as f64 / size);
-    let usual = decimals(high, unit);
+    // Ends near each other are set as finely as the lower one would be alone.
+    let usual = decimals(if high < 2.0 * low { low } else { high }, unit);
     for places in [usual, usual + 1] {
         let (low, high) = (format!("{low:.places$}"), format!("{high:.places$}"));
         if low != high {
@@ -180,6 +181,8 @@ mod tests {
     fn ranges_share_a_unit_and_collapse_when_they_read_alike() {
         assert_eq!(shown(&time_range(55_000_000, 61_000_000)), "55–61 ms");
         assert_eq!(shown(&time_range(9_800_000, 10_400_000)), "9.8–10.4 ms");
+        assert_eq!(shown(&time_range(9_200_000, 10_100_000)), "9.2–10.1 ms");
+        assert_eq!(shown(&time_range(8_000_000, 61_000_000)), "8–61 ms");
         assert_eq!(shown(&time_range(57_000_000, 57_000_000)), "57 ms");
         assert_eq!(shown(&time_range(900_000, 1_200_000)), "0.9–1.2 ms");
         assert_eq!(shown(&time_range(0, 1_200_000_000)), "0.00–1.20 s");

@@ -31,7 +31,7 @@ because-comm-accumulation = for gradient reductions in every micro-batch
 because-comm-sharding = for sharded parameters and gradients on their way between ranks
 because-comm-unsplit = in collectives, for transfers or for other ranks
 because-pipeline-bubble = for its neighbours in the pipeline
-because-compute-precision = matmuls run in full fp32, far below the rate of the tensor cores
+because-compute-precision = the precision costs more than it must (fp32 matmuls, or gradient scaling that bf16 does not need)
 because-compute-attention = attention is written out and moves its full score matrix through memory
 because-compute-elementwise = many element-wise operations, bound by memory, could be fused
 because-compute-alignment = sizes of matmuls do not fit the tensor cores
@@ -103,7 +103,7 @@ ev-place-unnamed = { $count ->
     [one] no operator active: { $time } in 1 gap per traced step
    *[other] no operator active: { $time } in { $count } gaps per traced step
 }
-ev-data-outside = { $time } per step of it lie outside the window: the true step is longer than the traced ones
+ev-data-outside = another { $time } per step lie outside the window: the true step is longer than the traced ones
 ev-copies = { $count ->
     [one] 1 copy
    *[other] { $count } copies

@@ -66,7 +66,7 @@ report-key-evidence = evidence
 report-key-next = next
 report-key-hint = what to do
 report-confidence-because = { $confidence }: { $doubts }
-report-replay = Replay meets the traced step within { $error }; { $slack } of it is slack that no dependency explains.
+report-replay = Replay meets the traced step within { $error }; { $slack } of the step is slack that no dependency explains.
 report-replay-unusable = Replay misses the traced step by { $error }: no prediction is made from it.
 report-no-verdict = No verdict: the evidence does not carry one.
 

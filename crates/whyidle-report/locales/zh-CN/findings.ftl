@@ -34,7 +34,7 @@ because-comm-accumulation = 在等梯度归约 —— 每个 micro-batch 都做�
 because-comm-sharding = 在等分片的参数和梯度在 rank 之间传输
 because-comm-unsplit = 花在集合通信里 —— 在传输，或在等其他 rank
 because-pipeline-bubble = 在等流水线的相邻段
-because-compute-precision = 矩阵乘用的是完整 fp32，远达不到 tensor core 的速度
+because-compute-precision = 数值精度用得不划算（fp32 矩阵乘，或 bf16 不需要的梯度缩放）
 because-compute-attention = attention 是手写展开的，整个分数矩阵都要读写显存
 because-compute-elementwise = 大量访存受限的逐元素运算可以融合
 because-compute-alignment = 矩阵乘的尺寸没有对齐 tensor core
@@ -80,7 +80,7 @@ doubt-estimated = 未开 profiler 的单步耗时由 trace 估算；实测后可
 doubt-uncalibrated = profiler 把这些 step 拉长了，而它的开销不是在这种 profiler 或机器上标定的：未开 profiler 的单步耗时未知，占比以 trace 中的单步为准。
 doubt-replay = 回放与 trace 中的单步耗时相差 { $error }（上限 { $limit }），不据此预测收益。
 doubt-no-replay = 这份 trace 无法回放，没有回放预测的收益。
-doubt-unrepresentative = trace 中的单步（{ $traced }）比真实的单步（{ $step }）短：一部分等待落在这个窗口之外。
+doubt-unrepresentative = trace 中的单步（{ $traced }）比真实的单步（{ $step }）短，一部分等待落在这个窗口之外。
 doubt-one-rank = 集合通信的时间要么是传输，要么是在等其他 rank；只凭一个 rank 的 trace 分不清。
 
 ## 证据
@@ -102,7 +102,7 @@ ev-place-unnamed = { $count ->
     [0] 没有算子在运行：trace 中每步 { $time }
    *[other] 没有算子在运行：trace 中每步 { $time }，{ $count } 处空隙
 }
-ev-data-outside = 其中每步有 { $time } 落在采集窗口之外：真实的单步比 trace 中的长
+ev-data-outside = 另有每步 { $time } 落在采集窗口之外：真实的单步比 trace 中的长
 ev-copies = 每步 { $count } 次拷贝到 GPU，共 { $bytes }、{ $time }；{ $pageable ->
     [0] 没有一次来自可分页内存
    *[other] 其中 { $pageable } 次来自可分页内存
@@ -120,7 +120,7 @@ ev-recompute-kernels = trace 中有 { $count } 个 kernel 在反向里重做前�
 ev-memory-used = 峰值时用掉这块 GPU { $share } 的显存
 ev-compilations = 采集窗口内编译了 { $count } 次
 ev-collectives = 每步 { $count } 次集合通信，共 { $time }
-ev-collectives-hidden = 这段时间有 { $share } 被其他工作掩盖
+ev-collectives-hidden = 其他工作掩盖了这段时间的 { $share }
 ev-collective-bytes = 每步通信 { $bytes }（以 trace 的记录为准）
 ev-comm-one-rank = 只有一个 rank 的 trace，分不清传输和等待：这段时间是上限
 ev-micro-batches = 每步 { $count } 个 micro-batch

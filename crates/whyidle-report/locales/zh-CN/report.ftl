@@ -45,7 +45,7 @@ report-key-evidence = 证据
 report-key-next = 下一步
 report-key-hint = 怎么办
 report-confidence-because = { $confidence }：{ $doubts }
-report-replay = 回放与 trace 中的单步耗时相差 { $error }；其中 { $slack } 是依赖关系解释不了的余量。
+report-replay = 回放与 trace 中的单步耗时相差 { $error }；单步中有 { $slack } 是依赖关系解释不了的余量。
 report-replay-unusable = 回放与 trace 中的单步耗时相差 { $error }，不据此做任何预测。
 report-no-verdict = 证据不足，不下结论。
 
