@@ -1,9 +1,9 @@
 //! `compute.elementwise`: memory-bound operations between matrix products, each of which reads and writes
 //! whole tensors, that a compiler would fuse.
 
-use whyidle_replay::models::{Fact, elementwise};
+use whyidle_replay::models::{Fact, attention, elementwise};
 
-use super::kernels::kernel_finding;
+use super::kernels::{kernel_finding, without};
 use super::support::{change, remedy, timed};
 use crate::case::Case;
 use crate::message::{Arg, Message};
@@ -14,6 +14,11 @@ const CODE: &str = "model = torch.compile(model)";
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let models = case.models();
     let found = elementwise::elementwise(case.trace, case.facts, &case.device, models)?;
+    // Softmax, masks and scaling over written-out scores belong to attention.
+    let found = match attention::attention(case.trace, case.facts, &case.device, models) {
+        Some(attention) => without(case, found, &attention),
+        None => found,
+    };
     let mut evidence = Vec::new();
     let bytes = found.evidence.bytes_per_step;
     if bytes > 0.0 {

@@ -7,7 +7,9 @@ use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
 use whyidle_replay::edits::remove_contexts;
 
-use super::support::{allow_for_slower_host, finding, gain_by_replay, line_evidence, places, remedy, worth};
+use super::support::{
+    SLOWED_BY_WORKERS, allow_for_slower_host, finding, gain_by_replay, line_evidence, places, remedy, worth,
+};
 use crate::case::Case;
 use crate::message::Message;
 use crate::verdict::{Change, Finding, Method};
@@ -33,7 +35,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     change.to = Some(workers.to_string());
     if let Some(gain) = gain.as_mut() {
         gain.change = change;
-        allow_for_slower_host(case, gain, edit);
+        allow_for_slower_host(case, gain, SLOWED_BY_WORKERS, edit);
     }
     let mut evidence = vec![line_evidence(case, Line::DataInProcess)];
     evidence.extend(places(case, Line::DataInProcess, 3));

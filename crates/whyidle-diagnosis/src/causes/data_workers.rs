@@ -8,7 +8,8 @@ use whyidle_analysis::tree::Context;
 use whyidle_replay::edits::remove_contexts;
 
 use super::support::{
-    allow_for_slower_host, finding, gain_by_replay, line_evidence, places, remedy, timed, worth,
+    SLOWED_BY_WORKERS, allow_for_slower_host, finding, gain_by_replay, line_evidence, places, remedy, timed,
+    worth,
 };
 use crate::case::Case;
 use crate::message::Message;
@@ -41,7 +42,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     }
     if let Some(gain) = gain.as_mut() {
         gain.change = change;
-        allow_for_slower_host(case, gain, edit);
+        allow_for_slower_host(case, gain, SLOWED_BY_WORKERS, edit);
     }
     let mut evidence = vec![line_evidence(case, Line::DataWorkers)];
     let outside = case.line(Line::DataWorkers).ns - case.traced(Line::DataWorkers);

@@ -1,16 +1,21 @@
 //! What the causes in the GPU's own work share: a kernel model's change, replayed, and its evidence.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use whyidle_model::GpuId;
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 use whyidle_replay::models::{Evidence as Facts, KernelChange};
 
-use super::support::{finding, gain_by_replay};
+use super::support::{allow_for_slower_host, finding, gain_by_replay};
 use crate::case::Case;
 use crate::message::{Arg, Message};
 use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Method, Remedy};
 
 /// Kernels that could be shortened by less than this share of the step are not worth a finding.
 const WORTH: f64 = 0.03;
+
+/// Autocast adds a cast of each input and weight around every product, about as many operators again: where the
+/// host sets the pace afterwards, its work may have doubled.
+const AUTOCAST_HOST: f64 = 2.0;
 
 /// A finding from a kernel model; `None` if what it saves is too little.
 pub(super) fn kernel_finding(
@@ -47,7 +52,25 @@ pub(super) fn kernel_finding(
     Some(finding(case, cause, cost, gain, evidence, remedy))
 }
 
+/// A change without the activities that a more specific change `other` already cures.
+///
+/// What it saves shrinks in proportion to the kernel time that it no longer takes away.
+pub(super) fn without(case: &Case<'_>, mut change: KernelChange, other: &KernelChange) -> KernelChange {
+    let taken: FxHashSet<u32> = other.scaled.iter().map(|&(id, _)| id.0).collect();
+    let saved = |rows: &[(GpuId, f64)]| -> f64 {
+        rows.iter().map(|&(id, factor)| case.trace.gpu.dur[id.index()] as f64 * (1.0 - factor)).sum()
+    };
+    let before = saved(&change.scaled);
+    change.scaled.retain(|(id, _)| !taken.contains(&id.0));
+    let left = if before > 0.0 { (saved(&change.scaled) / before).clamp(0.0, 1.0) } else { 0.0 };
+    for ns in [&mut change.saved_ns_per_step, &mut change.low_ns_per_step, &mut change.high_ns_per_step] {
+        *ns = (*ns as f64 * left) as i64;
+    }
+    change
+}
+
 fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<Gain> {
+    let adds_operators = what.what == "autocast";
     let factors: FxHashMap<u32, f64> = change.scaled.iter().map(|&(id, factor)| (id.0, factor)).collect();
     let mut gain = gain_by_replay(case, what, Method::Model, |program, lengths| {
         scale_activities(program, lengths, |id| factors.get(&id.0).copied());
@@ -55,6 +78,11 @@ fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<G
             drop_empty_launches(program, lengths);
         }
     })?;
+    if adds_operators {
+        allow_for_slower_host(case, &mut gain, AUTOCAST_HOST, |program, lengths| {
+            scale_activities(program, lengths, |id| factors.get(&id.0).copied());
+        });
+    }
     // What goes is the kernels' time and the pauses before them; a replay that saves more has moved
     // waits of other ranks, whose length is not this rank's to change.
     let most = change.saved_ns_per_step + pauses(case, change);

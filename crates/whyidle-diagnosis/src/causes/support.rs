@@ -58,13 +58,13 @@ pub(crate) fn gain_by_replay(
     Some(Gain { step_after: around(case, ns, spread), method, change, next_limit })
 }
 
-/// Worker processes compete with the training process for caches, memory bandwidth and the interpreter's lock of
-/// its pin-memory thread: the same operators took 10–27 % longer on the host with four workers than with none
-/// (kineto's ResNet-50 sample pair).
-const SLOWED_BY_WORKERS: f64 = 1.25;
-
-/// Raises the upper end of a gain by workers to what a host slowed by them would reach.
-pub(crate) fn allow_for_slower_host(case: &Case<'_>, gain: &mut Gain, edit: impl Fn(&Program, &mut Lengths)) {
+/// Raises the upper end of a gain to what a host slower by `factor` would reach after the change.
+pub(crate) fn allow_for_slower_host(
+    case: &Case<'_>,
+    gain: &mut Gain,
+    factor: f64,
+    edit: impl FnOnce(&Program, &mut Lengths),
+) {
     let slowed = case.replay_with(|program, lengths| {
         edit(program, lengths);
         for (at, node) in program.host.iter().enumerate() {
@@ -77,12 +77,17 @@ pub(crate) fn allow_for_slower_host(case: &Case<'_>, gain: &mut Gain, edit: impl
                     | Context::Frame
             );
             if own {
-                lengths.host[at] = (lengths.host[at] as f64 * SLOWED_BY_WORKERS) as i64;
+                lengths.host[at] = (lengths.host[at] as f64 * factor) as i64;
             }
         }
     });
     gain.step_after.high_ns = gain.step_after.high_ns.max(slowed.unwrap_or(0));
 }
+
+/// Worker processes compete with the training process for caches, memory bandwidth and the interpreter's lock of
+/// its pin-memory thread: the same operators took 10–27 % longer on the host with four workers than with none
+/// (kineto's ResNet-50 sample pair).
+pub(crate) const SLOWED_BY_WORKERS: f64 = 1.25;
 
 /// A step after a change with its interval: relative to itself, but nothing is doubtful where nothing is saved.
 pub(crate) fn around(case: &Case<'_>, ns: i64, spread: f64) -> Estimate {

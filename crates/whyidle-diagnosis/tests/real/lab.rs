@@ -21,9 +21,7 @@ fn faults(recorded: &Recorded, verdict: &Verdict) -> Vec<String> {
         let gain = finding.saved_ns(step) as f64 / step as f64;
         let belongs =
             |family: &&str| finding.cause == *family || finding.cause.starts_with(&format!("{family}."));
-        if recorded.list("absent").iter().any(belongs)
-            && (finding.share >= 0.05 || gain >= 0.05)
-        {
+        if recorded.list("absent").iter().any(belongs) && (finding.share >= 0.05 || gain >= 0.05) {
             faults.push(format!("{} is alleged: cost {:.3}, gain {gain:.3}", finding.cause, finding.share));
         }
     }
