@@ -8,7 +8,7 @@ use whyidle_analysis::communication;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::hostclass::is_user_frame;
 use whyidle_analysis::kernelclass::Work;
-use whyidle_analysis::ledger::Line;
+use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::tree::{Context, NONE};
 use whyidle_model::{DeviceProperties, HostId, HostKind, Trace};
 use whyidle_replay::models;
@@ -190,18 +190,20 @@ impl<'a> Case<'a> {
         ns as f64 / self.step.ns.max(1) as f64
     }
 
-    /// Time per unprofiled step in which the GPU works, exposed copies included, ns.
+    /// Time per unprofiled step on the ledger's working lines, ns: exposed copies are waits there.
+    #[must_use]
+    pub fn kernels_ns(&self) -> i64 {
+        Line::ALL.iter().filter(|line| line.kind() == Kind::Working).map(|&line| self.line(line).ns).sum()
+    }
+
+    /// Time per unprofiled step in which the GPU works by definition: everything but collectives, exposed
+    /// copies included, ns.
     #[must_use]
     pub fn working(&self) -> i64 {
-        // Exposed copies keep their length under the profiler; the host's part of `data.transfer` is no work.
+        // Copies keep their length under the profiler; the host's part of `data.transfer` is no work.
         let copies: i64 =
             self.device.ledger.busy.iter().filter(|busy| self.is_host_copy(busy)).map(length).sum();
-        let kernels: i64 = Line::ALL
-            .iter()
-            .filter(|line| line.kind() == whyidle_analysis::ledger::Kind::Working)
-            .map(|&line| self.line(line).ns)
-            .sum();
-        (kernels + copies / self.steps()).min(self.step.ns)
+        (self.kernels_ns() + copies / self.steps()).min(self.step.ns)
     }
 
     fn is_host_copy(&self, busy: &whyidle_analysis::ledger::Busy) -> bool {
@@ -281,12 +283,13 @@ impl<'a> Case<'a> {
             .tree
             .outermost_operator(self.trace, id)
             .map(|op| self.trace.names.get(self.trace.host.name[op.index()]).to_owned());
-        let own = || self.trace.names.get(self.trace.host.name[id.index()]).to_owned();
+        let own = || readable(self.trace.names.get(self.trace.host.name[id.index()]));
         let name = operator.unwrap_or_else(|| match self.trace.host.kind[id.index()] {
             // An annotation alone names no work.
             HostKind::Annotation if self.facts.tree.context(id) == Context::Unnamed => String::new(),
             _ => own(),
         });
+        let name = if frame.as_ref() == Some(&name) { String::new() } else { name };
         (name, frame)
     }
 
@@ -412,6 +415,14 @@ fn typical_window(device: &DeviceFacts, from: usize, to: usize) -> Range<usize> 
     let distance = |at: usize| (lengths[at..at + REPLAYED_STEPS].iter().sum::<i64>() - 3 * median).abs();
     let best = (0..=lengths.len() - REPLAYED_STEPS).min_by_key(|&at| (distance(at), at)).unwrap_or(0);
     from + best..from + best + REPLAYED_STEPS
+}
+
+/// A builtin's name without the address of its object.
+fn readable(name: &str) -> String {
+    match (name.strip_prefix("<built-in "), name.find(" object at 0x")) {
+        (Some(_), Some(at)) => format!("{}>", &name[..at]),
+        _ => name.to_owned(),
+    }
 }
 
 fn mean_step(device: &DeviceFacts) -> i64 {

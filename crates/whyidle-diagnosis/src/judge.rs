@@ -69,6 +69,13 @@ fn subject(cases: &[Case<'_>]) -> Subject {
     if let Some(torch) = &shown.known.torch {
         versions.push(("torch".to_owned(), torch.clone()));
     }
+    let recorded = |key: &str| {
+        meta.versions.iter().find(|(name, _)| name == key).and_then(|(_, v)| v.parse::<u32>().ok())
+    };
+    if let Some(cuda) = recorded("cuda_runtime_version").filter(|&version| version >= 1_000) {
+        // 13000 is 13.0, 12040 is 12.4 (cudaRuntimeGetVersion).
+        versions.push(("cuda".to_owned(), format!("{}.{}", cuda / 1_000, cuda % 1_000 / 10)));
+    }
     versions.extend(meta.versions.iter().cloned());
     Subject {
         gpu: shown.properties().map(|gpu| gpu.name.clone()),

@@ -123,7 +123,7 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
 }
 
 fn sentence(case: &Case<'_>, healthy: bool, primary: Option<&Finding>) -> Vec<Message> {
-    let working = case.working();
+    let working = case.kernels_ns();
     let mut sentence = Vec::new();
     let waiting_for = primary.filter(|finding| finding.cost.ns > 0 && !is_work(finding.cause));
     match (healthy, waiting_for) {
@@ -153,18 +153,24 @@ fn sentence(case: &Case<'_>, healthy: bool, primary: Option<&Finding>) -> Vec<Me
     {
         sentence.push(Message::new("say-inefficient").message("because", Message::new(cause.because)));
     }
-    if let Some(gain) = &finding.gain {
-        let limit = cause(gain.next_limit).map_or("limit-compute.bound", |cause| cause.limit);
-        sentence.push(
-            Message::new("say-change")
-                .message("change", finding.remedy.summary.clone())
-                .time("after", gain.step_after.ns)
-                .time("low", gain.step_after.low_ns)
-                .time("high", gain.step_after.high_ns)
-                .message("limit", Message::new(limit)),
-        );
-    }
+    sentence.extend(finding.gain.as_ref().map(|gain| promise(case, finding, gain)));
     sentence
+}
+
+/// What the remedy brings, in words that promise no more than the method carries.
+fn promise(case: &Case<'_>, finding: &Finding, gain: &Gain) -> Message {
+    let limit = cause(gain.next_limit).map_or("limit-compute.bound", |cause| cause.limit);
+    let change = finding.remedy.summary.clone();
+    if !is_clear(case, gain) {
+        return Message::new("say-no-gain").message("change", change).message("limit", Message::new(limit));
+    }
+    let id = if gain.method == Method::Bound { "say-change-bound" } else { "say-change" };
+    Message::new(id)
+        .message("change", change)
+        .time("after", gain.step_after.ns)
+        .time("low", gain.step_after.low_ns)
+        .time("high", gain.step_after.high_ns)
+        .message("limit", Message::new(limit))
 }
 
 /// A cause in the GPU's own work rather than a wait.

@@ -8,6 +8,8 @@ say-waits = Of each { $step } step, the GPU works { $working } and waits { $wait
 say-waits-somewhere = Of each { $step } step, the GPU works { $working } and waits { $waiting } of the time.
 say-inefficient = Its work could cost less: { $because }.
 say-change = { $change } This should bring the step to about { $after } ({ $low }–{ $high }); then { $limit }.
+say-change-bound = { $change } At best, this brings the step to about { $after } ({ $low }–{ $high }); then { $limit }.
+say-no-gain = { $change } Alone, that gains nothing clear yet: { $limit }.
 
 ## What the GPU waits for, or what is wrong with its work (inside "waits 131 ms …", "works more than it must: …")
 
@@ -164,7 +166,7 @@ fix-host-launch = Launch more at once: CUDA graphs with torch.compile(mode="redu
 fix-host-launch-graphs = CUDA graphs are in use: bring into them what is still launched piece by piece, or use a larger batch.
 fix-host-sync = Read values back less often, or not at all.
 fix-host-python = Move the Python work between launches out of the step, or onto the GPU.
-fix-host-python-at = Move { $function } out of the step, or onto the GPU.
+fix-host-python-at = Look into { $function }: move its Python work out of the step, or onto the GPU.
 fix-host-gc = Freeze what is alive (gc.freeze()), turn the collector off, and run it every thousand steps.
 fix-host-optimizer = Use the fused optimizer: fused=True.
 fix-host-optimizer-8bit = Use a fused optimizer if memory allows: the 8-bit one quantises every parameter in every step.

@@ -11,6 +11,8 @@ say-waits = 每步 { $step }：GPU 有效工作 { $working }，另有 { $waiting
 say-waits-somewhere = 每步 { $step }：GPU 有效工作 { $working }，{ $waiting } 的时间在等。
 say-inefficient = 计算本身可以更省：{ $because }。
 say-change = { $change }，单步预计约 { $after }（{ $low }–{ $high }）；之后{ $limit }。
+say-change-bound = { $change }，单步最好能到约 { $after }（{ $low }–{ $high }）；之后{ $limit }。
+say-no-gain = { $change }：单做这一项还看不到明显收益，因为{ $limit }。
 
 ## GPU 在等谁，或者计算哪里不划算
 
@@ -153,7 +155,7 @@ fix-host-launch = 一次启动更多工作：用 torch.compile(mode="reduce-over
 fix-host-launch-graphs = 已经用了 CUDA graphs：把仍在逐个启动的部分也放进图里，或增大 batch
 fix-host-sync = 少从 GPU 取值，或者不取
 fix-host-python = 把启动间隙的 Python 工作移出 step，或放到 GPU 上
-fix-host-python-at = 把 { $function } 移出 step，或放到 GPU 上
+fix-host-python-at = 看看 { $function }：把其中的 Python 工作移出 step，或放到 GPU 上
 fix-host-gc = 用 gc.freeze() 冻结存活对象，关掉自动回收，每一千步回收一次
 fix-host-optimizer = 改用 fused 优化器：fused=True
 fix-host-optimizer-8bit = 显存够的话，用 fused 优化器代替 8-bit 优化器（它每步都要量化每个参数）

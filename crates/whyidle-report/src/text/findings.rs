@@ -10,6 +10,8 @@ use whyidle_diagnosis::{Finding, Verdict};
 const SHOWN: usize = 3;
 /// Findings that neither gain nor cost this share of the step wait for `-v`.
 const WORTH_SHOWING: f64 = 0.01;
+/// A remedy that gains nothing by itself is shown all the same if its cause costs this much.
+const COSTLY: f64 = 0.10;
 /// Column where a finding's text starts.
 const TEXT: usize = 5;
 
@@ -27,7 +29,7 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
     let worth = |finding: &&Finding| {
         verbose
             || finding.saved_ns(step_ns) as f64 >= WORTH_SHOWING * step_ns as f64
-            || finding.share >= WORTH_SHOWING
+            || finding.share >= if finding.gain.is_some() { COSTLY } else { WORTH_SHOWING }
     };
     let shown = if verbose { usize::MAX } else { SHOWN };
     let entries: Vec<Entry<'_>> = verdict
