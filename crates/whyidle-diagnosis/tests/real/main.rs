@@ -10,6 +10,7 @@
 )]
 
 mod gains;
+mod hostile;
 mod lab;
 mod ledgers;
 mod public;
