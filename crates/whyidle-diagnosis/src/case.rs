@@ -99,11 +99,11 @@ impl<'a> Case<'a> {
                 match found {
                     Ok(found) => {
                         // The profiler only adds: a step is never longer without it.
-                        let cap = |ns: i64| ns.min(traced);
+                        let cap = |ns: i64| ns.clamp(1, traced.max(1));
                         step = Estimate {
                             ns: cap(found.ns),
                             low_ns: cap(found.low_ns),
-                            high_ns: found.high_ns.min(traced.max(found.ns)),
+                            high_ns: found.high_ns.clamp(1, traced.max(found.ns).max(1)),
                         };
                         basis = Basis::Estimated;
                         device_bound = found.device_bound;
@@ -217,7 +217,7 @@ impl<'a> Case<'a> {
         let mut lengths = replayed.lengths.clone();
         edit(&replayed.program, &mut lengths);
         let after = steady(&replayed.program, &lengths, replayed.steps.clone()).period;
-        Some((self.step.ns - (replayed.period - after)).clamp(1, self.step.ns))
+        Some((self.step.ns - (replayed.period - after)).clamp(1, self.step.ns.max(1)))
     }
 
     /// The loader sets the pace: without more of it, every other remedy gains nothing.

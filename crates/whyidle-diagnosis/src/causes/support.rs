@@ -40,7 +40,7 @@ pub(crate) fn gain_by_replay(
     let mut lengths = replayed.lengths.clone();
     edit(&replayed.program, &mut lengths);
     let after = steady(&replayed.program, &lengths, replayed.steps.clone());
-    let mut ns = (case.step.ns - (replayed.period - after.period)).clamp(1, case.step.ns);
+    let mut ns = (case.step.ns - (replayed.period - after.period)).clamp(1, case.step.ns.max(1));
     let device_bound = is_device_bound(after);
     let mut next_limit = if device_bound { "compute.bound" } else { next_host_limit(case, change.what) };
     if case.is_paced_by_loader() && !matches!(change.what, "workers" | "pretokenise") {

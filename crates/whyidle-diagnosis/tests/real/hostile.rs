@@ -133,6 +133,23 @@ fn the_seed_itself_reaches_a_verdict() {
     );
 }
 
+/// A step without any length once made a bound of a prediction empty.
+#[test]
+fn steps_that_take_no_time_are_survived() {
+    let seed = seed();
+    let mut parts = seed.split("\"dur\":");
+    let mut timeless = parts.next().unwrap().to_owned();
+    for part in parts {
+        let _ = write!(
+            timeless,
+            "\"dur\":0{}",
+            part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+        );
+    }
+    survive(timeless.as_bytes());
+    survive(timeless.replace(".125", "").replace("\"ts\":1", "\"ts\":0").as_bytes());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
 
