@@ -3,6 +3,7 @@
 pub mod chain;
 pub mod communication;
 pub mod device;
+pub mod distribution;
 pub mod facts;
 pub mod hostclass;
 pub mod kernelclass;

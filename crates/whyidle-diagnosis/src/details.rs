@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use whyidle_analysis::ledger::{Kind, Line};
-use whyidle_model::{HostKind, Sym};
+use whyidle_analysis::tree::NONE;
+use whyidle_model::{HostId, HostKind, Sym};
 
 use crate::case::Case;
 use crate::causes::launches;
@@ -62,18 +63,33 @@ fn sorted(totals: FxHashMap<(String, Line), (u64, i64, i64)>) -> Vec<Total> {
     rows
 }
 
-/// Busy time by the innermost module around the launch, where the trace has Python frames.
+/// Busy time and waits by the innermost module around the launch, where the trace has Python frames.
 fn modules(case: &Case<'_>) -> Vec<Total> {
     if !case.has_stacks() {
         return Vec::new();
     }
-    by_key(case, |activity, _| {
-        let call = case.facts.tree.launch_of(activity)?;
+    let module = |at: HostId| {
         let frames =
-            case.facts.tree.ancestry(call).filter(|at| case.trace.host.kind[at.index()] == HostKind::Python);
+            case.facts.tree.ancestry(at).filter(|at| case.trace.host.kind[at.index()] == HostKind::Python);
         let mut names = frames.map(|at| case.trace.names.get(case.trace.host.name[at.index()]));
         names.find_map(|name| name.strip_prefix("nn.Module: ")).map(str::to_owned)
-    })
+    };
+    let mut rows = by_key(case, |activity, _| module(case.facts.tree.launch_of(activity)?));
+    let mut waits: FxHashMap<(String, Line), (u64, i64, i64)> = FxHashMap::default();
+    for part in
+        case.device.ledger.gaps.iter().filter(|part| part.leaf != NONE && part.line.kind() == Kind::Waiting)
+    {
+        if let Some(name) = module(HostId(part.leaf)) {
+            let total = waits.entry((name, part.line)).or_default();
+            *total = (total.0 + 1, total.1 + part.length(), total.2.max(part.length()));
+        }
+    }
+    rows.extend(sorted(waits));
+    rows.sort_by(|a, b| {
+        b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)).then(a.kind.cmp(b.kind))
+    });
+    rows.truncate(ROWS);
+    rows
 }
 
 /// The longest waits, each with its owner.

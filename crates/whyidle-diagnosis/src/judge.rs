@@ -1,5 +1,6 @@
 //! From cases to a verdict.
 
+use whyidle_analysis::distribution::outliers;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::steps::Excluded;
 
@@ -158,6 +159,9 @@ fn rank_verdict(case: &Case<'_>) -> Option<RankVerdict> {
     })
 }
 
+/// Steps that a note names one by one.
+const LISTED_STEPS: usize = 8;
+
 /// What must be known about the steps that were taken.
 fn step_notes(case: &Case<'_>) -> Vec<QualityNote> {
     use whyidle_model::Severity;
@@ -178,6 +182,18 @@ fn step_notes(case: &Case<'_>) -> Vec<QualityNote> {
         let text =
             Message::new("note-backlog").count("count", backlog).time("time", case.device.steps.backlog_ns);
         note("backlog", Severity::Info, backlog, text);
+    }
+    let lengths: Vec<i64> = case.device.steps.used.iter().map(|step| step.window.length()).collect();
+    if let Some(found) = outliers(&lengths) {
+        let steps = found.at.iter().map(|&at| Arg::Name(case.device.steps.used[at].number.to_string()));
+        let text =
+            Message::new(if found.period.is_some() { "note-outliers-periodic" } else { "note-outliers" })
+                .count("count", found.at.len())
+                .with("steps", Arg::List(steps.take(LISTED_STEPS).collect()))
+                .time("longest", found.longest_ns)
+                .time("median", found.median_ns)
+                .count("period", found.period.unwrap_or(0));
+        note("outliers", Severity::Suspect, found.at.len(), text);
     }
     if case.device.steps.used.len() == 1 {
         note("one-step", Severity::Suspect, 1, Message::new("note-one-step"));

@@ -158,10 +158,38 @@ fn prepare<'a>(
             quality: Vec::new(),
         }));
     };
+    if let Some(refusal) = no_such_step(trace, facts, &device, options, inputs) {
+        return Err(Box::new(refusal));
+    }
     match refuse_device(trace, facts, &device, inputs) {
         Some(refusal) => Err(Box::new(refusal)),
         None => Ok(Case::new(trace, facts, device, loaded.known.clone())),
     }
+}
+
+/// `--step` named only steps that are not there, or not whole.
+fn no_such_step(
+    trace: &Trace,
+    facts: &Facts,
+    device: &DeviceFacts,
+    options: &TraceOptions,
+    inputs: &[Input],
+) -> Option<Refusal> {
+    if options.step.is_none() || !device.steps.used.is_empty() {
+        return None;
+    }
+    let whole: Vec<i64> =
+        facts.device(trace, device.device, |_| true).steps.used.iter().map(|step| step.number).collect();
+    let (first, last) = (whole.first()?, whole.last()?);
+    Some(Refusal {
+        code: "no-such-step",
+        reason: Message::new("refusal-no-such-step"),
+        hint: Message::new("refusal-no-such-step-hint")
+            .name("first", first.to_string())
+            .name("last", last.to_string()),
+        inputs: inputs.to_vec(),
+        quality: Vec::new(),
+    })
 }
 
 fn list(devices: &[i32]) -> String {

@@ -10,9 +10,19 @@ use crate::case::Case;
 use crate::message::Message;
 use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Method};
 
-const CODE: &str = "torch.backends.cuda.matmul.fp32_precision = \"tf32\"
+const BF16_CODE: &str = "torch.backends.cuda.matmul.fp32_precision = \"tf32\"
 with torch.autocast(\"cuda\", dtype=torch.bfloat16):
     loss = model(batch)";
+
+const FP16_CODE: &str = "scaler = torch.amp.GradScaler()
+with torch.autocast(\"cuda\", dtype=torch.float16):
+    loss = model(batch)
+scaler.scale(loss).backward()
+scaler.step(optimizer)
+scaler.update()";
+
+/// First compute capability whose tensor cores take bf16 (Ampere).
+const BF16_SINCE: u32 = 8;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let seen = types_seen(case.trace, case.models());
@@ -33,9 +43,12 @@ fn products(case: &Case<'_>, change: &KernelChange, seen: TypesSeen) -> Option<F
         let text = Message::new("ev-casts").count("count", count).time("time", seen.cast_ns_per_step);
         evidence.push(counted(text, count));
     }
+    let major = case.properties().map_or(0, |gpu| gpu.compute_capability.0);
+    let (half, code) =
+        if (1..BF16_SINCE).contains(&major) { ("fp16", FP16_CODE) } else { ("bf16", BF16_CODE) };
     let steps = ["fix-precision-tf32", "fix-precision-loss", "fix-precision-scaler"];
-    let what = Change { what: "autocast", from: None, to: Some("bf16".to_owned()) };
-    let remedy = remedy(Message::new("fix-compute-precision"), &steps, CODE);
+    let what = Change { what: "autocast", from: None, to: Some(half.to_owned()) };
+    let remedy = remedy(Message::new("fix-compute-precision").name("type", half), &steps, code);
     kernel_finding(case, "compute.precision", change, what, evidence, remedy)
 }
 

@@ -259,6 +259,11 @@ note-backlog = { $count ->
     [one] 1 GPU activity was launched before the trace began and belongs to no step.
    *[other] { $count } GPU activities ({ $time }) were launched before the trace began and belong to no step.
 }
+note-outliers = { $count ->
+    [one] 1 step stands out: number { $steps }, up to { $longest } against a median of { $median }.
+   *[other] { $count } steps stand out: { $steps }, up to { $longest } against a median of { $median }.
+}
+note-outliers-periodic = Every { $period }th step stands out ({ $steps }): up to { $longest } against a median of { $median }.
 note-one-step = Only one whole step could be analysed: how much steps vary is not known.
 note-unexplained = Nothing in the trace explains { $share } of the traced steps.
 note-no-stacks = In { $share } of the step no operator was active: only a trace recorded with_stack=True can name the Python function.
@@ -289,7 +294,7 @@ ev-side = one side of the product is { $side }; the next one on the grid is { $p
 ev-shapes-vary = steps work on { $fewest } to { $most } tokens or elements, in { $distinct } different shapes
 ev-padded-share = padding every step to the longest would make { $share } of the work padding
 
-fix-compute-precision = Run forward and loss under bf16 autocast.
+fix-compute-precision = Run forward and loss under { $type } autocast.
 fix-compute-precision-scaler = Drop the GradScaler: bf16 needs none.
 fix-compute-attention = Replace the written-out attention by F.scaled_dot_product_attention.
 fix-compute-elementwise = Fuse the small operations with torch.compile.

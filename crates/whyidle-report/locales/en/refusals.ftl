@@ -21,3 +21,6 @@ refusal-no-such-device = No GPU with that number has activities in the trace.
 refusal-no-such-device-hint = GPUs with activities: { $devices }.
 refusal-no-such-rank = No trace of that rank could be judged.
 refusal-no-such-rank-hint = Leave `--rank` out, or check which ranks the traces are of.
+
+refusal-no-such-step = None of the steps asked for is whole in the trace.
+refusal-no-such-step-hint = Whole steps: { $first } to { $last }.

@@ -176,7 +176,7 @@ fix-comm-sharding = 前向之后保留参数（reshard_after_forward=False），
 fix-comm-sharding-less = 在更少的 rank 上分片，或更早预取
 fix-comm-unsplit = 提供其他 rank 的 trace：放在一起才分得清传输和等待
 fix-pipeline-bubble = 每步用 { $micro } 个 micro-batch
-fix-compute-precision = 前向和 loss 放进 bf16 autocast
+fix-compute-precision = 前向和 loss 放进 { $type } autocast
 fix-compute-precision-scaler = 去掉 GradScaler（bf16 不需要它）
 fix-compute-attention = 把手写展开的 attention 换成 F.scaled_dot_product_attention
 fix-compute-elementwise = 用 torch.compile 融合这些小算子
@@ -265,6 +265,8 @@ note-step-no-start = 第 { $step } 步未采用：它在 GPU 上的开头早于 
 note-step-profiler-start = 第 { $step } 步未采用：profiler 正在启动。
 note-step-no-end = 第 { $step } 步未采用：trace 里没有它的结尾。
 note-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动，不属于任何 step。
+note-outliers = 有 { $count } 个 step 明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
+note-outliers-periodic = 每隔 { $period } 个 step 就有一个明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
 note-one-step = 只有一个完整的 step 可供分析：不知道各步相差多少。
 note-unexplained = trace 中的单步有 { $share } 找不到任何解释。
 note-no-stacks = 单步有 { $share } 的时间没有算子在运行：只有用 with_stack=True 采集的 trace 才能指出 Python 函数。

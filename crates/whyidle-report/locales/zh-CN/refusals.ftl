@@ -21,3 +21,6 @@ refusal-no-such-device = trace 里没有这个编号的 GPU 的活动。
 refusal-no-such-device-hint = trace 里有活动的 GPU：{ $devices }。
 refusal-no-such-rank = 这个 rank 没有可供判断的 trace。
 refusal-no-such-rank-hint = 去掉 `--rank`，或核对这些 trace 各属于哪个 rank。
+
+refusal-no-such-step = 指定的 step 在 trace 中没有一个是完整的。
+refusal-no-such-step-hint = 完整的 step：{ $first } 到 { $last }。

@@ -1,0 +1,180 @@
+//! Bad input: an error with a hint on standard error, nothing on standard output, nothing left behind;
+//! evidence that cannot carry a verdict is refused in words.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{LANGUAGES, Run, root, whyidle};
+use crate::verdicts::schema;
+
+const GZIPPED: &str = "testdata/fed_small/trace.json.gz";
+
+/// Runs the program inside `folder`, and checks that the folder stays as it was.
+fn run_in(folder: &Path, args: &[&str]) -> Run {
+    let before = names(folder);
+    let run = whyidle(args).current_dir(folder).output().unwrap().into();
+    assert_eq!(names(folder), before, "something was left behind");
+    run
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A folder with one file in it.
+fn folder_with(name: &str, bytes: &[u8]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), bytes).unwrap();
+    folder
+}
+
+/// The shipped trace with the events that `keep` accepts.
+fn filtered(keep: impl Fn(&str) -> bool) -> Vec<u8> {
+    let inflated = Command::new("gzip").args(["-dc", GZIPPED]).current_dir(root()).output().unwrap();
+    let mut trace: Value = serde_json::from_slice(&inflated.stdout).unwrap();
+    trace["traceEvents"]
+        .as_array_mut()
+        .unwrap()
+        .retain(|event| keep(event["cat"].as_str().unwrap_or_default()));
+    serde_json::to_vec(&trace).unwrap()
+}
+
+fn is_gpu(category: &str) -> bool {
+    matches!(category, "kernel" | "gpu_memcpy" | "gpu_memset" | "gpu_user_annotation")
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_with_a_hint() {
+    let gzipped = fs::read(root().join(GZIPPED)).unwrap();
+    let noise: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let cases: [(&str, &[u8], &str); 9] = [
+        ("empty.json", b"", "empty.json is empty"),
+        ("blank.json", b" \n\n", "blank.json is empty"),
+        ("snapshot.pickle", b"\x80\x04\x95\x0a\x00", "a Python pickle"),
+        ("cut.json.gz", &gzipped[..100], "damaged after"),
+        ("noise.json", &noise, "binary data"),
+        ("page.json.gz", b"<!DOCTYPE html><html><body>Sign in</body></html>", "a web page"),
+        ("steps.json", b"step,loss\n1,2.5\n", "text"),
+        ("config.json", br#"{"lr": 0.1}"#, "JSON without a list of events"),
+        ("broken.json", br#"{"traceEvents": [{"ph": "X", "name" "#, "unreadable from byte"),
+    ];
+    for (name, bytes, words) in cases {
+        let folder = folder_with(name, bytes);
+        let run = run_in(folder.path(), &["trace", name]);
+        assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{name}");
+        assert!(run.err.starts_with(&format!("error: {name}")) && run.err.contains(words), "{}", run.err);
+        assert!(run.err.contains("\nhint: "), "{name} has no hint: {}", run.err);
+    }
+}
+
+#[test]
+fn a_path_without_a_trace_is_an_error_with_a_hint() {
+    let folder = folder_with("notes.txt", b"nothing here");
+    for path in ["missing.json", "."] {
+        for lang in LANGUAGES {
+            let run = run_in(folder.path(), &["trace", path, "--lang", lang]);
+            assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{path}");
+            let labels = if lang == "en" { ["error: ", "\nhint: "] } else { ["错误：", "\n提示："] };
+            assert!(labels.iter().all(|label| run.err.contains(label)), "{path}: {}", run.err);
+        }
+    }
+}
+
+#[test]
+fn usage_errors_are_told_from_refusals() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [
+        &["trace"][..],
+        &["trace", "x.json", "--step-ms", "soon"],
+        &["trace", "x.json", "--step-ms", "0"],
+        &["trace", "x.json", "--step", "9..3"],
+        &["trace", "x.json", "--lang", "tlh"],
+        &["frobnicate"],
+        &["explain", "data.nothing"],
+        &[],
+    ] {
+        let run = run_in(folder.path(), args);
+        assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}");
+        assert!(!run.err.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn evidence_that_cannot_carry_a_verdict_is_refused_in_words() {
+    let nothing = json!({"schemaVersion": 1, "traceEvents": []});
+    let cases = [
+        ("host-only.json", filtered(|category| !is_gpu(category)), "no-gpu-activity"),
+        ("gpu-only.json", filtered(is_gpu), "no-host-activity"),
+        ("nothing.json", serde_json::to_vec(&nothing).unwrap(), "empty"),
+    ];
+    let schema = schema();
+    for (name, bytes, code) in cases {
+        let folder = folder_with(name, &bytes);
+        for lang in LANGUAGES {
+            let text = run_in(folder.path(), &["trace", name, "--lang", lang]);
+            assert_eq!((text.status, text.err.as_str()), (Some(1), ""), "{name}");
+            let run = run_in(folder.path(), &["trace", name, "--lang", lang, "--format", "json"]);
+            assert_eq!((run.status, run.err.as_str()), (Some(1), ""), "{name}");
+            let report: Value = serde_json::from_str(&run.out).unwrap();
+            assert!(schema.is_valid(&report), "{name}");
+            assert_eq!(report["refused"]["code"], code, "{name}");
+            let said = |part: &str| {
+                let words = report["refused"][part]["text"].as_str().unwrap();
+                let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+                squeeze(&text.out).contains(&squeeze(words))
+            };
+            assert!(said("reason") && said("hint"), "{name}: {}", text.out);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_exist_in_the_trace_is_refused() {
+    for (args, code) in [
+        (["testdata/fed_small", "--step", "99"], "no-steps"),
+        (["testdata/fed_small", "--device", "7"], "no-such-device"),
+        (["testdata/ddp_small", "--rank", "5"], "no-such-rank"),
+    ] {
+        let run = run_in(&root(), &[&["trace", "--format", "json"][..], &args].concat());
+        assert_eq!((run.status, run.err.as_str()), (Some(1), ""), "{args:?}");
+        let report: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(report["refused"]["code"], code, "{args:?}");
+    }
+}
+
+#[test]
+fn a_trace_from_standard_input_is_read_plain_or_gzipped() {
+    let gzipped = fs::read(root().join(GZIPPED)).unwrap();
+    let plain = filtered(|_| true);
+    let from_stdin = |bytes: &[u8]| {
+        let mut command = whyidle(&["trace", "-", "--step-ms", "23.1"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        Run::from(child.wait_with_output().unwrap())
+    };
+    let (from_gzipped, from_plain) = (from_stdin(&gzipped), from_stdin(&plain));
+    assert_eq!(from_gzipped.status, Some(0));
+    assert_eq!(from_gzipped.out, from_plain.out);
+    let empty = from_stdin(b"");
+    assert_eq!((empty.status, empty.out.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut command = whyidle(&["trace", "testdata/ddp_small", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut [0; 10]).unwrap();
+    drop(out);
+    let run: Run = child.wait_with_output().unwrap().into();
+    assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
+}

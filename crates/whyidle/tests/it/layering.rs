@@ -1,0 +1,140 @@
+//! Folders are the data flow: crates depend downwards only, libraries stay in their layer, and every
+//! crate inherits the workspace's lints.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::root;
+
+/// The layers from the top. Crates on one line do not know each other.
+const LAYERS: [&[&str]; 11] = [
+    &["whyidle", "whyidle-python"],
+    &["whyidle-tui", "whyidle-agent"],
+    &["whyidle-report"],
+    &["whyidle-experiment"],
+    &["whyidle-diagnosis"],
+    &["whyidle-replay", "whyidle-planner"],
+    &["whyidle-tables", "whyidle-feed"],
+    &["whyidle-analysis"],
+    &["whyidle-observe"],
+    &["whyidle-readers"],
+    &["whyidle-model"],
+];
+
+/// Libraries that belong to one crate: inflating is reading, wording is reporting, arguments are the program's.
+const AT_HOME: [(&str, &str); 3] =
+    [("flate2", "whyidle-readers"), ("fluent-bundle", "whyidle-report"), ("clap", "whyidle")];
+
+/// The only crate that may use unsafe code, where the operating system demands it.
+const MAY_BE_UNSAFE: &str = "whyidle-observe";
+
+/// What `cargo metadata` says of this workspace.
+pub(crate) fn metadata(arguments: &[&str]) -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A crate of the workspace.
+struct Member {
+    folder: PathBuf,
+    /// Names of what it depends on, for its own code, its tests and its build.
+    needs: Vec<String>,
+}
+
+fn members() -> BTreeMap<String, Member> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let packages = metadata(&["--no-deps"]);
+    let member = |package: &Value| {
+        let manifest = PathBuf::from(text(&package["manifest_path"]));
+        let needs = package["dependencies"].as_array().unwrap().iter().map(|needed| text(&needed["name"]));
+        let folder = manifest.parent().unwrap().to_owned();
+        (text(&package["name"]), Member { folder, needs: needs.collect() })
+    };
+    packages["packages"].as_array().unwrap().iter().map(member).collect()
+}
+
+fn layer(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&name))
+}
+
+#[test]
+fn crates_depend_downwards_only() {
+    let members = members();
+    let mut wrong = Vec::new();
+    for (name, member) in &members {
+        let Some(above) = layer(name) else {
+            wrong.push(format!("{name} has no layer"));
+            continue;
+        };
+        for needed in member.needs.iter().filter(|needed| members.contains_key(*needed)) {
+            if layer(needed).is_none_or(|below| below <= above) {
+                wrong.push(format!("{name} must not depend on {needed}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn libraries_stay_in_their_layer() {
+    for (library, home) in AT_HOME {
+        for (name, member) in members() {
+            let strays = name != home && member.needs.iter().any(|needed| needed == library);
+            assert!(!strays, "{name} must not depend on {library}: that is {home}'s");
+        }
+    }
+}
+
+#[test]
+fn every_crate_inherits_the_lints_that_hold_the_house() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    for lint in ["unsafe_code", "print_stdout", "print_stderr", "dbg_macro", "todo", "unimplemented"] {
+        assert!(manifest.contains(&format!("{lint} = \"deny\"")), "{lint} is no longer denied");
+    }
+    for (name, member) in members() {
+        let manifest = fs::read_to_string(member.folder.join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{name} does not inherit the lints");
+    }
+}
+
+#[test]
+fn no_crate_takes_a_denied_lint_back() {
+    for (name, member) in members() {
+        for (file, source) in sources(&member.folder.join("src")) {
+            let takes_back = |lint: &str| {
+                ["allow(", "expect(", "warn("].iter().any(|how| source.contains(&format!("{how}{lint}")))
+            };
+            for lint in ["clippy::print_stdout", "clippy::print_stderr"] {
+                assert!(!takes_back(lint), "{} prints past the report", file.display());
+            }
+            let is_unsafe = name != MAY_BE_UNSAFE && takes_back("unsafe_code");
+            assert!(!is_unsafe, "{} is unsafe", file.display());
+        }
+    }
+}
+
+/// The Rust sources below a folder.
+fn sources(folder: &std::path::Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let source = fs::read_to_string(&path).unwrap();
+            found.push((path, source));
+        }
+    }
+    found
+}
