@@ -140,7 +140,7 @@ fn evidence_that_cannot_carry_a_verdict_is_refused_in_words() {
 #[test]
 fn what_does_not_exist_in_the_trace_is_refused() {
     for (args, code) in [
-        (["testdata/fed_small", "--step", "99"], "no-steps"),
+        (["testdata/fed_small", "--step", "99"], "no-such-step"),
         (["testdata/fed_small", "--device", "7"], "no-such-device"),
         (["testdata/ddp_small", "--rank", "5"], "no-such-rank"),
     ] {
@@ -157,7 +157,8 @@ fn a_trace_from_standard_input_is_read_plain_or_gzipped() {
     let plain = filtered(|_| true);
     let from_stdin = |bytes: &[u8]| {
         let mut command = whyidle(&["trace", "-", "--step-ms", "23.1"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(bytes).unwrap();
         Run::from(child.wait_with_output().unwrap())
     };
