@@ -251,10 +251,12 @@ struct Explainer<'a> {
     /// Segments of threads off the chain that launch, made when first needed.
     others: FxHashMap<usize, Vec<Segment>>,
     /// Calls on the chain that block until the device has caught up, by start.
-    waits: Vec<Span>,
+    waits: Vec<(Span, Line)>,
     next_wait: usize,
-    /// Run-ahead that the host would have without its synchronisations, ns.
+    /// Run-ahead that the host would have without its waits for the device, ns.
     run_ahead: i64,
+    /// What took it away last: a synchronisation, or a blocking copy to the device.
+    lost_to: Line,
     blocked_in_step: i64,
 }
 
@@ -294,7 +296,19 @@ pub fn ledger(
             ledger.busy.push(Busy { step: index, line, piece });
             now = piece.end;
         }
-        row[Line::Unexplained as usize] += step.window.end - now;
+        if now < step.window.end {
+            // The step ends with an activity of no length.
+            let (line, opened) = (Line::Unexplained, Opened::default());
+            ledger.gaps.push(GapPart {
+                step: index,
+                line,
+                start: now,
+                end: step.window.end,
+                leaf: NONE,
+                opened,
+            });
+            row[line as usize] += step.window.end - now;
+        }
         debug_assert_eq!(row.iter().sum::<i64>(), step.window.length());
         ledger.steps.push(row);
     }
@@ -343,7 +357,7 @@ fn is_pause(
 
 impl<'a> Explainer<'a> {
     fn new(trace: &'a Trace, tree: &'a HostTree, chain: &'a Chain) -> Self {
-        let mut waits: Vec<Span> = (0..trace.host.len())
+        let mut waits: Vec<(Span, Line)> = (0..trace.host.len())
             .map(HostId::from_index)
             .filter(|&id| {
                 let blocks = match tree.class(trace, id) {
@@ -353,7 +367,11 @@ impl<'a> Explainer<'a> {
                 };
                 blocks && chain.threads.contains(&trace.host.thread[id.index()].index())
             })
-            .map(|id| Span::new(trace.host.start[id.index()], trace.host.end(id)))
+            .map(|id| {
+                let copies = tree.context(id) == Context::Transfer;
+                let span = Span::new(trace.host.start[id.index()], trace.host.end(id));
+                (span, if copies { Line::DataTransfer } else { Line::HostSync })
+            })
             .collect();
         waits.sort_unstable();
         Self {
@@ -364,6 +382,7 @@ impl<'a> Explainer<'a> {
             waits,
             next_wait: 0,
             run_ahead: 0,
+            lost_to: Line::HostSync,
             blocked_in_step: 0,
         }
     }
@@ -376,10 +395,13 @@ impl<'a> Explainer<'a> {
 
     /// Adds the time that the host was blocked while the device still worked, up to `gap_start`.
     fn note_waits(&mut self, gap_start: i64) {
-        while let Some(wait) = self.waits.get(self.next_wait).filter(|wait| wait.start < gap_start) {
+        while let Some(&(wait, line)) =
+            self.waits.get(self.next_wait).filter(|(wait, _)| wait.start < gap_start)
+        {
             let blocked = wait.end.min(gap_start) - wait.start;
             self.run_ahead += blocked;
             self.blocked_in_step += blocked;
+            self.lost_to = line;
             self.next_wait += 1;
         }
     }
@@ -510,7 +532,7 @@ impl<'a> Explainer<'a> {
             .flatten()
     }
 
-    /// Charges a stretch of late host work, first to the run-ahead that synchronisations took away.
+    /// Charges a stretch of late host work, first to the run-ahead that waits for the device took away.
     #[expect(clippy::too_many_arguments, reason = "one gap part, field by field")]
     fn charge(
         &mut self,
@@ -528,7 +550,7 @@ impl<'a> Explainer<'a> {
             let taken = self.run_ahead.min(end - start);
             self.run_ahead -= taken;
             begin = start + taken;
-            out.push(GapPart { step, line: Line::HostSync, start, end: begin, leaf, opened });
+            out.push(GapPart { step, line: self.lost_to, start, end: begin, leaf, opened });
             opened = Opened::default();
         }
         if begin < end {

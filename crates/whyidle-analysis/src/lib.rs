@@ -14,3 +14,10 @@ pub mod shapes;
 pub mod steps;
 pub mod tree;
 pub mod work;
+
+#[cfg(test)]
+mod gap_tests;
+#[cfg(test)]
+mod step_tests;
+#[cfg(test)]
+mod testing;

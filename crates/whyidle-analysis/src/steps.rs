@@ -281,7 +281,7 @@ pub fn device_steps(
         windows.pop();
         steps.excluded.push((last.number, Excluded::NoEnd));
     }
-    if found_by == FoundBy::ProfilerStep || found_by == FoundBy::OptimizerStep {
+    if found_by != FoundBy::Window {
         let no_start = backlog_end.is_none();
         if windows.len() >= 2 && (no_start || windows.len() >= 3) {
             let dropped = windows.remove(0);
