@@ -146,16 +146,25 @@ fn merge(a: &[Segment], b: &[Segment], weight: impl Fn(u32) -> u8) -> Vec<Segmen
     out
 }
 
-/// Puts empty segments into the holes.
-fn fill(segments: Vec<Segment>) -> Vec<Segment> {
-    let mut out: Vec<Segment> = Vec::with_capacity(segments.len());
-    for segment in segments {
-        if let Some(end) = out.last().map(|last| last.end).filter(|&end| end < segment.start) {
-            out.push(Segment { start: end, end: segment.start, leaf: NONE, opened: Opened::default() });
+/// Puts empty segments into the holes, in place: this is the longest list there is.
+fn fill(mut segments: Vec<Segment>) -> Vec<Segment> {
+    let hole = |start, end| Segment { start, end, leaf: NONE, opened: Opened::default() };
+    let holes = segments.windows(2).filter(|pair| pair[0].end < pair[1].start).count();
+    let mut from = segments.len();
+    segments.reserve_exact(holes);
+    segments.resize(from + holes, hole(0, 0));
+    // From the back: each segment moves behind all that are still to move, until no hole is left.
+    let mut to = segments.len();
+    while from < to {
+        (from, to) = (from - 1, to - 1);
+        segments[to] = segments[from];
+        let (before, next) = (segments[from - 1].end, segments[to].start);
+        if before < next {
+            to -= 1;
+            segments[to] = hole(before, next);
         }
-        out.push(segment);
     }
-    out
+    segments
 }
 
 #[cfg(test)]
@@ -183,6 +192,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_filled_chain_has_no_holes_and_keeps_its_segments(list in segments()) {
+            let filled = fill(list.clone());
+            prop_assert!(filled.windows(2).all(|w| w[0].end == w[1].start));
+            prop_assert_eq!(filled.into_iter().filter(|s| s.leaf != NONE).collect::<Vec<_>>(), list);
+        }
+
         #[test]
         fn the_heavier_leaf_wins_everywhere_and_nothing_is_lost(a in segments(), b in segments()) {
             let weight = |leaf: u32| u8::try_from(leaf % 4).unwrap_or(0);
