@@ -79,10 +79,7 @@ pub fn collectives(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Vec<Us
             arguments.insert(id.0, collective);
         }
     }
-    let inside = |id: GpuId| {
-        let end = trace.gpu.end(id);
-        device.steps.used.iter().any(|step| step.window.start < end && end <= step.window.end)
-    };
+    let inside = |id: GpuId| device.steps.ended_at(trace.gpu.end(id)).is_some();
     device
         .rows
         .iter()

@@ -85,6 +85,22 @@ pub struct DeviceSteps {
     pub backlog_ns: i64,
 }
 
+impl DeviceSteps {
+    /// The step used that a launch at `time` belongs to, as index.
+    #[must_use]
+    pub fn launched_at(&self, time: i64) -> Option<usize> {
+        let step = self.used.partition_point(|step| step.host.start <= time).checked_sub(1)?;
+        (time < self.used[step].host.end).then_some(step)
+    }
+
+    /// The step used in whose window an activity ends, as index.
+    #[must_use]
+    pub fn ended_at(&self, time: i64) -> Option<usize> {
+        let step = self.used.partition_point(|step| step.window.end < time);
+        self.used.get(step).is_some_and(|step| step.window.start < time).then_some(step)
+    }
+}
+
 /// Steps on the host.
 #[must_use]
 pub fn host_steps(trace: &Trace, tree: &HostTree) -> (FoundBy, Vec<HostStep>) {

@@ -54,9 +54,10 @@ fn fixed_parts(case: &Case<'_>, steps: f64) -> Vec<f64> {
 fn corrected_waits(case: &Case<'_>, traced: &[f64], fixed: &[f64], steps: f64) -> Vec<f64> {
     let mut cost = vec![0.0; Line::COUNT];
     if let Some(replay) = &case.replay {
+        let replayed = |number: i64| replay.program.numbers.iter().position(|&n| n == number).unwrap_or(0);
+        let step_of: Vec<usize> = case.device.steps.used.iter().map(|step| replayed(step.number)).collect();
         for part in &case.device.ledger.gaps {
-            let number = case.device.steps.used[part.step as usize].number;
-            let step = replay.program.numbers.iter().position(|&n| n == number).unwrap_or(0);
+            let step = step_of[part.step as usize];
             cost[part.line as usize] += replay.ruler.cost(step, part.opened) / steps;
         }
     }

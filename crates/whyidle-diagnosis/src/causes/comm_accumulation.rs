@@ -23,7 +23,7 @@ optimizer.step()";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let forwards = spans(case, "DistributedDataParallel.forward");
-    let updates = case.device.steps.used.iter().map(|step| updates_in(case, step.host)).sum::<i64>();
+    let updates = updates(case);
     if updates == 0 || forwards < 2 * updates {
         return None;
     }
@@ -60,18 +60,16 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
 
 fn spans(case: &Case<'_>, name: &str) -> i64 {
     let Some(sym) = case.trace.names.find(name) else { return 0 };
-    let inside = |time: i64| case.device.steps.used.iter().any(|s| s.host.start <= time && time < s.host.end);
-    let rows = (0..case.trace.host.len()).filter(|&row| case.trace.host.name[row] == sym);
-    i64::try_from(rows.filter(|&row| inside(case.trace.host.start[row])).count()).unwrap_or(i64::MAX)
+    count(case, |id| case.trace.host.name[id.index()] == sym)
 }
 
-fn updates_in(case: &Case<'_>, span: whyidle_model::Span) -> i64 {
-    let rows = (0..case.trace.host.len()).map(HostId::from_index);
-    let updates = rows.filter(|&id| {
-        let start = case.trace.host.start[id.index()];
-        case.facts.tree.class(case.trace, id) == HostClass::OptimizerStep
-            && span.start <= start
-            && start < span.end
-    });
-    i64::try_from(updates.count()).unwrap_or(i64::MAX)
+fn updates(case: &Case<'_>) -> i64 {
+    count(case, |id| case.facts.tree.class(case.trace, id) == HostClass::OptimizerStep)
+}
+
+/// Host events of a sort that begin in the steps analysed.
+fn count(case: &Case<'_>, of_sort: impl Fn(HostId) -> bool) -> i64 {
+    let rows = (0..case.trace.host.len()).map(HostId::from_index).filter(|&id| of_sort(id));
+    let inside = rows.filter(|id| case.device.steps.launched_at(case.trace.host.start[id.index()]).is_some());
+    i64::try_from(inside.count()).unwrap_or(i64::MAX)
 }

@@ -64,12 +64,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
 /// Copies to the device in the steps analysed, per step.
 fn copies(case: &Case<'_>) -> Copies {
     let mut copies = Copies::default();
-    let steps = &case.device.steps.used;
     let gpu = &case.trace.gpu;
-    let inside = |row: u32| {
-        let end = gpu.end(GpuId(row));
-        steps.iter().any(|step| step.window.start < end && end <= step.window.end)
-    };
+    let inside = |row: u32| case.device.steps.ended_at(gpu.end(GpuId(row))).is_some();
     for &row in &case.device.rows {
         let at = row as usize;
         if gpu.kind[at] != GpuKind::Memcpy || !inside(row) {

@@ -94,8 +94,7 @@ impl Launches {
     /// Of the steps analysed.
     pub(crate) fn of(case: &Case<'_>) -> Self {
         let (trace, tree) = (case.trace, &case.facts.tree);
-        let windows: Vec<_> = case.device.steps.used.iter().map(|step| step.host).collect();
-        let inside = |time: i64| windows.iter().any(|span| span.start <= time && time < span.end);
+        let inside = |time: i64| case.device.steps.launched_at(time).is_some();
         let mut kernels: Vec<i64> = Vec::new();
         for &row in &case.device.rows {
             let id = GpuId(row);

@@ -79,11 +79,8 @@ impl Kernels {
             let id = GpuId(row);
             let optimizer =
                 case.facts.works[id.index()] == Work::Optimizer && gpu.kind[id.index()] == GpuKind::Kernel;
-            let inside = case.facts.tree.launch_of(id).is_some_and(|call| {
-                let at = case.trace.host.start[call.index()];
-                case.device.steps.used.iter().any(|step| step.host.start <= at && at < step.host.end)
-            });
-            if optimizer && inside {
+            let launched = || case.facts.tree.launch_of(id).map(|call| case.trace.host.start[call.index()]);
+            if optimizer && launched().and_then(|at| case.device.steps.launched_at(at)).is_some() {
                 let name = gpu.name[id.index()];
                 let text = case.trace.names.get(name);
                 out.count += 1;

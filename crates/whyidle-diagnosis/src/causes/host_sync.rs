@@ -52,10 +52,6 @@ fn callers(case: &Case<'_>) -> Vec<Evidence> {
     let mut callers: rustc_hash::FxHashMap<(String, Option<String>), i64> = rustc_hash::FxHashMap::default();
     for row in 0..trace.host.len() {
         let id = HostId::from_index(row);
-        let inside =
-            case.device.steps.used.iter().any(|step| {
-                step.host.start <= trace.host.start[row] && trace.host.start[row] < step.host.end
-            });
         let blocks = match tree.class(trace, id) {
             HostClass::Synchronise => trace.host.kind[row] != whyidle_model::HostKind::Python,
             HostClass::Copy => tree
@@ -63,7 +59,8 @@ fn callers(case: &Case<'_>) -> Vec<Evidence> {
                 .is_some_and(|kind| kind == whyidle_analysis::kernelclass::CopyKind::DeviceToHostPageable),
             _ => false,
         };
-        if inside && blocks && case.facts.chain.threads.contains(&trace.host.thread[row].index()) {
+        let inside = || case.device.steps.launched_at(trace.host.start[row]).is_some();
+        if blocks && inside() && case.facts.chain.threads.contains(&trace.host.thread[row].index()) {
             let owner = tree
                 .ancestry(id)
                 .find(|&at| trace.host.kind[at.index()] == whyidle_model::HostKind::Op)

@@ -39,11 +39,9 @@ fn calls(case: &Case<'_>) -> (i64, i64) {
     let (mut takes, mut returns) = (0, 0);
     for row in 0..case.trace.host.len() {
         let id = HostId::from_index(row);
-        let start = case.trace.host.start[row];
-        let inside =
-            case.device.steps.used.iter().any(|step| step.host.start <= start && start < step.host.end);
+        let inside = || case.device.steps.launched_at(case.trace.host.start[row]).is_some();
         let call = matches!(case.trace.host.kind[row], HostKind::Runtime | HostKind::Driver);
-        if inside && call && case.facts.tree.class(case.trace, id) == HostClass::Allocate {
+        if call && case.facts.tree.class(case.trace, id) == HostClass::Allocate && inside() {
             let name = case.trace.names.get(case.trace.host.name[row]);
             let gives_back = name.contains("Free") || name.contains("Unmap") || name.contains("Release");
             if gives_back { returns += 1 } else { takes += 1 }

@@ -67,13 +67,11 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
 fn micro_batches(case: &Case<'_>, uses: &[whyidle_analysis::communication::Use]) -> Option<i64> {
     let mut marks: rustc_hash::FxHashMap<&str, i64> = rustc_hash::FxHashMap::default();
     for row in 0..case.trace.host.len() {
-        let start = case.trace.host.start[row];
-        let inside = case.device.steps.used.iter().any(|s| s.host.start <= start && start < s.host.end);
         let name = case.trace.names.get(case.trace.host.name[row]);
-        if inside
-            && let Some((what, number)) = name.split_once(' ')
+        if let Some((what, number)) = name.split_once(' ')
             && matches!(what, "Forward" | "Backward")
             && number.parse::<u32>().is_ok()
+            && case.device.steps.launched_at(case.trace.host.start[row]).is_some()
         {
             *marks.entry(what).or_default() += 1;
         }

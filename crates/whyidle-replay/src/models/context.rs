@@ -59,15 +59,13 @@ impl Context {
         let mut used = vec![NONE; trace.gpu.len()];
         // Without a launch, an activity belongs to no step, unless no launch was recorded at all.
         let no_launches = device.rows.iter().all(|&row| facts.tree.launch_of(GpuId(row)).is_none());
-        let steps = &device.steps.used;
         for &row in &device.rows {
             let id = GpuId(row);
             if facts.tree.launch_of(id).is_none() && !no_launches {
                 continue;
             }
             let at = launch_time(trace, &facts.tree, id);
-            let step = steps.partition_point(|step| step.host.start <= at).checked_sub(1);
-            let step = step.filter(|&step| at < steps[step].host.end);
+            let step = device.steps.launched_at(at);
             used[row as usize] = step.and_then(|step| u32::try_from(step).ok()).unwrap_or(NONE);
         }
         let product = trace.meta.devices.iter().find(|properties| properties.id == device.device);
