@@ -10,7 +10,7 @@ use whyidle_analysis::hostclass::is_user_frame;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::tree::{Context, NONE};
-use whyidle_model::{DeviceProperties, HostId, HostKind, Trace};
+use whyidle_model::{DeviceProperties, HostId, HostKind, Sym, Trace};
 use whyidle_replay::models;
 use whyidle_replay::profiler_cost::{Ruler, without_profiler};
 use whyidle_replay::program::Program;
@@ -50,6 +50,8 @@ pub struct Case<'a> {
     pub lines: Vec<Estimate>,
     models: OnceLock<models::Context>,
     collectives: OnceLock<Vec<communication::Use>>,
+    /// By symbol: whether it names a frame of the user's own code.
+    user_frames: OnceLock<Vec<bool>>,
 }
 
 /// The replay of a case, fitted to its true step.
@@ -131,6 +133,7 @@ impl<'a> Case<'a> {
             lines,
             models: OnceLock::new(),
             collectives: OnceLock::new(),
+            user_frames: OnceLock::new(),
         };
         case.lines = project(&case);
         case
@@ -250,13 +253,18 @@ impl<'a> Case<'a> {
     /// Places that a line's gaps belong to, largest first: name, time per traced step in ns, count per step.
     #[must_use]
     pub fn places(&self, line: Line) -> Vec<Place> {
-        let mut totals: FxHashMap<(String, Option<String>), (i64, i64)> = FxHashMap::default();
-        let mut labels: FxHashMap<u32, (String, Option<String>)> = FxHashMap::default();
+        let mut by_symbol: FxHashMap<(Sym, Option<Sym>), (i64, i64)> = FxHashMap::default();
         for part in self.device.ledger.gaps.iter().filter(|part| part.line == line) {
-            let label = labels.entry(part.leaf).or_insert_with(|| self.label(part.leaf));
-            let total = totals.entry(label.clone()).or_default();
+            let total = by_symbol.entry(self.place_of(part.leaf)).or_default();
             total.0 += part.length();
             total.1 += 1;
+        }
+        // Names that differ in an address alone are one.
+        let mut totals: FxHashMap<(String, Option<String>), (i64, i64)> = FxHashMap::default();
+        for (place, (ns, count)) in by_symbol {
+            let total = totals.entry(self.in_words(place)).or_default();
+            total.0 += ns;
+            total.1 += count;
         }
         let mut places: Vec<Place> = totals
             .into_iter()
@@ -267,36 +275,41 @@ impl<'a> Case<'a> {
                 count: count / self.steps(),
             })
             .collect();
-        places.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.name.cmp(&b.name)));
+        places.sort_by(|a, b| {
+            b.ns.cmp(&a.ns).then_with(|| a.name.cmp(&b.name)).then_with(|| a.frame.cmp(&b.frame))
+        });
         places
     }
 
-    /// Name of what a host event belongs to, and the user's own frame around it.
-    fn label(&self, leaf: u32) -> (String, Option<String>) {
+    /// What a host event belongs to, and the user's own frame around it.
+    fn place_of(&self, leaf: u32) -> (Sym, Option<Sym>) {
         if leaf == NONE {
-            return (String::new(), None);
+            return (Sym::EMPTY, None);
         }
         let id = HostId(leaf);
-        let frame = self.user_frame(id);
-        let operator = self
-            .facts
-            .tree
-            .outermost_operator(self.trace, id)
-            .map(|op| self.trace.names.get(self.trace.host.name[op.index()]).to_owned());
-        let own = || readable(self.trace.names.get(self.trace.host.name[id.index()]));
-        let name = operator.unwrap_or_else(|| match self.trace.host.kind[id.index()] {
+        let frame = self.user_frame_symbol(id);
+        let own = match self.facts.tree.outermost_operator(self.trace, id) {
+            Some(operator) => self.trace.host.name[operator.index()],
             // An annotation alone names no work.
-            HostKind::Annotation if self.facts.tree.context(id) == Context::Unnamed => String::new(),
-            _ => own(),
-        });
-        let name = if frame.as_ref() == Some(&name) { String::new() } else { name };
-        (name, frame)
+            None if self.trace.host.kind[id.index()] == HostKind::Annotation
+                && self.facts.tree.context(id) == Context::Unnamed =>
+            {
+                Sym::EMPTY
+            }
+            None => self.trace.host.name[id.index()],
+        };
+        (if frame == Some(own) { Sym::EMPTY } else { own }, frame)
+    }
+
+    fn in_words(&self, (name, frame): (Sym, Option<Sym>)) -> (String, Option<String>) {
+        let names = &self.trace.names;
+        (readable(names.get(name)), frame.map(|frame| names.get(frame).to_owned()))
     }
 
     /// A host event in a few words: its operator or call, and the user's frame around it.
     #[must_use]
     pub fn describe(&self, leaf: u32) -> String {
-        match self.label(leaf) {
+        match self.in_words(self.place_of(leaf)) {
             (name, Some(frame)) if name.is_empty() => frame,
             (name, Some(frame)) => format!("{name} · {frame}"),
             (name, None) => name,
@@ -306,13 +319,17 @@ impl<'a> Case<'a> {
     /// The innermost frame of the user's own code around an event, where the trace has stacks.
     #[must_use]
     pub fn user_frame(&self, id: HostId) -> Option<String> {
+        self.user_frame_symbol(id).map(|frame| self.trace.names.get(frame).to_owned())
+    }
+
+    fn user_frame_symbol(&self, id: HostId) -> Option<Sym> {
+        let of_user = self.user_frames.get_or_init(|| self.trace.names.map(is_user_frame));
         self.facts
             .tree
             .ancestry(id)
             .filter(|at| self.trace.host.kind[at.index()] == HostKind::Python)
-            .map(|at| self.trace.names.get(self.trace.host.name[at.index()]))
-            .find(|name| is_user_frame(name))
-            .map(str::to_owned)
+            .map(|at| self.trace.host.name[at.index()])
+            .find(|name| of_user[name.index()])
     }
 
     /// The trace has Python frames.

@@ -1,9 +1,9 @@
 //! Tables for `-v`: kernels, operators, modules, gaps, and figures about launches.
 
 use rustc_hash::FxHashMap;
-use whyidle_analysis::ledger::{Kind, Line};
+use whyidle_analysis::ledger::{GapPart, Kind, Line};
 use whyidle_analysis::tree::NONE;
-use whyidle_model::{HostId, HostKind, Sym};
+use whyidle_model::{GpuId, HostId, HostKind, Sym};
 
 use crate::case::Case;
 use crate::causes::launches;
@@ -13,14 +13,17 @@ use crate::verdict::{Details, Total};
 /// Rows kept per table.
 const ROWS: usize = 40;
 
+/// How the framework marks the frame of a module.
+const MODULE: &str = "nn.Module: ";
+
 /// The tables of a case.
 pub(crate) fn details(case: &Case<'_>) -> Details {
     Details {
-        kernels: by_key(case, |_, name| Some(case.trace.names.get(name).to_owned())),
-        operators: by_key(case, |activity, _| {
+        kernels: by_name(case, |activity| Some(case.trace.gpu.name[activity.index()])),
+        operators: by_name(case, |activity| {
             let call = case.facts.tree.launch_of(activity)?;
             let operator = case.facts.tree.operator(case.trace, call)?;
-            Some(case.trace.names.get(case.trace.host.name[operator.index()]).to_owned())
+            Some(case.trace.host.name[operator.index()])
         }),
         modules: modules(case),
         gaps: gaps(case),
@@ -28,13 +31,16 @@ pub(crate) fn details(case: &Case<'_>) -> Details {
     }
 }
 
-/// Busy time by a key of the activity. Painted time: exclusive, so rows never count an instant twice.
-fn by_key(case: &Case<'_>, key: impl Fn(whyidle_model::GpuId, Sym) -> Option<String>) -> Vec<Total> {
-    let mut totals: FxHashMap<(String, Line), (u64, i64, i64)> = FxHashMap::default();
+/// Count, time and longest by name and line.
+type Totals = FxHashMap<(Sym, Line), (u64, i64, i64)>;
+
+/// Busy time by a name that belongs to the activity. Painted time: exclusive, so rows never count an instant twice.
+fn by_name(case: &Case<'_>, name: impl Fn(GpuId) -> Option<Sym>) -> Vec<Total> {
+    let mut totals = Totals::default();
     let mut last = None;
     for busy in &case.device.ledger.busy {
         let id = busy.piece.activity;
-        let Some(name) = key(id, case.trace.gpu.name[id.index()]) else { continue };
+        let Some(name) = name(id) else { continue };
         let total = totals.entry((name, busy.line)).or_default();
         // Pieces of one activity follow each other unless something runs over it.
         total.0 += u64::from(last != Some(id));
@@ -42,14 +48,14 @@ fn by_key(case: &Case<'_>, key: impl Fn(whyidle_model::GpuId, Sym) -> Option<Str
         total.2 = total.2.max(case.trace.gpu.dur[id.index()]);
         last = Some(id);
     }
-    sorted(totals)
+    sorted(case, totals)
 }
 
-fn sorted(totals: FxHashMap<(String, Line), (u64, i64, i64)>) -> Vec<Total> {
+fn sorted(case: &Case<'_>, totals: Totals) -> Vec<Total> {
     let mut rows: Vec<Total> = totals
         .into_iter()
         .map(|((name, line), (count, total_ns, longest_ns))| Total {
-            name,
+            name: case.trace.names.get(name).to_owned(),
             kind: line.id(),
             count,
             total_ns,
@@ -68,14 +74,15 @@ fn modules(case: &Case<'_>) -> Vec<Total> {
     if !case.has_stacks() {
         return Vec::new();
     }
+    let is_module = case.trace.names.map(|name| name.starts_with(MODULE));
     let module = |at: HostId| {
         let frames =
             case.facts.tree.ancestry(at).filter(|at| case.trace.host.kind[at.index()] == HostKind::Python);
-        let mut names = frames.map(|at| case.trace.names.get(case.trace.host.name[at.index()]));
-        names.find_map(|name| name.strip_prefix("nn.Module: ")).map(str::to_owned)
+        let mut names = frames.map(|at| case.trace.host.name[at.index()]);
+        names.find(|name| is_module[name.index()])
     };
-    let mut rows = by_key(case, |activity, _| module(case.facts.tree.launch_of(activity)?));
-    let mut waits: FxHashMap<(String, Line), (u64, i64, i64)> = FxHashMap::default();
+    let mut rows = by_name(case, |activity| module(case.facts.tree.launch_of(activity)?));
+    let mut waits = Totals::default();
     for part in
         case.device.ledger.gaps.iter().filter(|part| part.leaf != NONE && part.line.kind() == Kind::Waiting)
     {
@@ -84,20 +91,28 @@ fn modules(case: &Case<'_>) -> Vec<Total> {
             *total = (total.0 + 1, total.1 + part.length(), total.2.max(part.length()));
         }
     }
-    rows.extend(sorted(waits));
+    rows.extend(sorted(case, waits));
     rows.sort_by(|a, b| {
         b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)).then(a.kind.cmp(b.kind))
     });
     rows.truncate(ROWS);
+    for row in &mut rows {
+        row.name.drain(..MODULE.len());
+    }
     rows
 }
 
 /// The longest waits, each with its owner.
 fn gaps(case: &Case<'_>) -> Vec<Total> {
+    const SHOWN: usize = ROWS / 4;
     let mut parts: Vec<_> =
         case.device.ledger.gaps.iter().filter(|part| part.line.kind() == Kind::Waiting).collect();
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.length()), part.start));
-    parts.truncate(ROWS / 4);
+    let key = |part: &&GapPart| (std::cmp::Reverse(part.length()), part.start);
+    if parts.len() > SHOWN {
+        parts.select_nth_unstable_by_key(SHOWN, key);
+        parts.truncate(SHOWN);
+    }
+    parts.sort_unstable_by_key(key);
     parts
         .into_iter()
         .map(|part| Total {

@@ -36,8 +36,8 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdi
         step: step_of(shown),
         working_share: shown.share(shown.working()),
         resident_share: shown.share(resident.min(step)),
+        ranks: ranks(cases, &ledger),
         ledger,
-        ranks: cases.iter().filter_map(rank_verdict).collect(),
         next: next_command(shown, ruling.primary, path),
         ruling,
         findings,
@@ -150,13 +150,17 @@ fn line_details(case: &Case<'_>, line: Line) -> Vec<Message> {
         .collect()
 }
 
-fn rank_verdict(case: &Case<'_>) -> Option<RankVerdict> {
-    Some(RankVerdict {
-        rank: case.rank()?,
-        step: step_of(case),
-        working_share: case.share(case.working()),
-        ledger: lines(case),
-    })
+/// Every rank in brief; the ledger of the first is known.
+fn ranks(cases: &[Case<'_>], first: &[verdict::Line]) -> Vec<RankVerdict> {
+    let brief = |(at, case): (usize, &Case<'_>)| {
+        Some(RankVerdict {
+            rank: case.rank()?,
+            step: step_of(case),
+            working_share: case.share(case.working()),
+            ledger: if at == 0 { first.to_vec() } else { lines(case) },
+        })
+    };
+    cases.iter().enumerate().filter_map(brief).collect()
 }
 
 /// Steps that a note names one by one.
