@@ -100,6 +100,9 @@ lines! {
     Latency = "rest.latency", Rest;
     /// The profiler's own visible work.
     Profiler = "rest.profiler", Rest;
+    /// Time of the true step that the traced steps do not show, and that no wait in them accounts for. Empty in
+    /// the trace itself.
+    Outside = "rest.outside", Rest;
     /// What nothing explains.
     Unexplained = "rest.unexplained", Rest;
 }

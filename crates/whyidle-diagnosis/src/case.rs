@@ -113,7 +113,7 @@ impl<'a> Case<'a> {
                     Err(why) => refused = Some(why),
                 }
             }
-            let open_ended = open_ended(&device, replayed, several_ranks);
+            let open_ended = open_ended(trace, &device, replayed, several_ranks);
             replayed.open_ended = open_ended;
             replayed.fit_to(facts, step.ns, basis, open_ended);
         } else if basis == Basis::Traced {
@@ -387,17 +387,58 @@ fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {
 }
 
 /// Which wait the window may have shown too short or too long.
-fn open_ended(device: &DeviceFacts, replayed: &Replayed, several_ranks: bool) -> OpenEnded {
-    let has_workers = replayed.program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
-    let (loader, ranks) = (device.ledger.total(Line::DataWorkers), device.ledger.total(Line::Communication));
-    if several_ranks && (!has_workers || ranks > loader) {
-        OpenEnded::Ranks
-    } else if has_workers {
-        OpenEnded::Loader
-    } else {
-        OpenEnded::Nothing
+///
+/// The one that it shows at all: of loader workers, other ranks, and the collector, whichever takes most of the
+/// traced steps. If it shows none, steps that differ in shape explain a mean that this window misses; otherwise
+/// loader workers are suspected where there are any, because their queues fill while the profiler starts.
+fn open_ended(trace: &Trace, device: &DeviceFacts, replayed: &Replayed, several_ranks: bool) -> OpenEnded {
+    let shown = |line: Line| {
+        let ns = device.ledger.total(line);
+        if ns as f64 >= SHOWN * device.ledger.length() as f64 { ns } else { 0 }
+    };
+    let ranks = if several_ranks { shown(Line::Communication) } else { 0 };
+    let candidates = [
+        (shown(Line::DataWorkers), OpenEnded::Loader),
+        (ranks, OpenEnded::Ranks),
+        (shown(Line::HostGc), OpenEnded::Collector),
+    ];
+    let most = candidates.into_iter().max_by_key(|&(ns, _)| ns).filter(|&(ns, _)| ns > 0);
+    if let Some((_, open_ended)) = most {
+        return open_ended;
     }
+    if several_ranks {
+        return OpenEnded::Ranks;
+    }
+    let has_workers = replayed.program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
+    if has_workers && !shapes_vary(trace, device) { OpenEnded::Loader } else { OpenEnded::Nothing }
 }
+
+/// A wait below this share of the traced steps is not shown by them.
+const SHOWN: f64 = 0.005;
+
+/// Whether the steps launch different amounts of work: their operators' shapes differ.
+fn shapes_vary(trace: &Trace, device: &DeviceFacts) -> bool {
+    let mut shapes: Vec<FxHashMap<u32, u32>> = vec![FxHashMap::default(); device.steps.used.len()];
+    for row in 0..trace.host.len() {
+        let (start, dims) = (trace.host.start[row], trace.host.dims[row]);
+        let at = device.steps.used.partition_point(|step| step.host.start <= start);
+        if let Some(at) = at.checked_sub(1).filter(|_| dims != whyidle_model::Sym::EMPTY) {
+            *shapes[at].entry(dims.0).or_default() += 1;
+        }
+    }
+    // A shape that one step uses again and again and another never does.
+    let often =
+        |step: &FxHashMap<u32, u32>, shape: u32| step.get(&shape).is_some_and(|&count| count >= OFTEN);
+    shapes.windows(2).any(|pair| {
+        pair[0].keys().chain(pair[1].keys()).any(|&shape| {
+            (often(&pair[0], shape) && !pair[1].contains_key(&shape))
+                || (often(&pair[1], shape) && !pair[0].contains_key(&shape))
+        })
+    })
+}
+
+/// A shape used this often in a step belongs to its repeated layers.
+const OFTEN: u32 = 4;
 
 fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replayed> {
     let program = Program::new(trace, facts, device)?;

@@ -47,15 +47,19 @@ pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
     Ruling { primary, healthy, efficient, confidence, doubts, sentence }
 }
 
-/// What a finding weighs in the ranking, ns: what its remedy saves, with two reservations.
+/// What a finding weighs in the ranking, ns: what its remedy saves, with three reservations.
 ///
-/// An upper limit weighs half: the gain lies anywhere below it. And a wait weighs at most twice its own
-/// cost: a remedy that saves more does so by hiding another wait, and that other one comes first.
+/// An upper limit weighs half: the gain lies anywhere below it. And a wait weighs at most a quarter more than it
+/// costs: a remedy that saves more does so by hiding another wait, and that other one comes first.
 pub(crate) fn weight(finding: &Finding, step_ns: i64) -> i64 {
     let Some(gain) = &finding.gain else { return 0 };
     let saved = finding.saved_ns(step_ns);
     let saved = if gain.method == Method::Bound { saved / 2 } else { saved };
-    if is_work(finding.cause) { saved } else { saved.min(2 * finding.cost.ns) }
+    if !is_work(finding.cause) {
+        return saved.min(finding.cost.ns + finding.cost.ns / 4);
+    }
+    // A kernel model knows nothing of the host; where that sets the pace afterwards, its word is worth half.
+    if gain.next_limit == "compute.bound" { saved } else { saved / 2 }
 }
 
 /// All waits together, as a share of the unprofiled step.

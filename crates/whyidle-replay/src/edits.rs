@@ -53,6 +53,10 @@ const GRAPH_NODE_NS: i64 = 900;
 /// Distance between kernels inside a graph, ns (H200, CUDA 13: 450).
 pub const GRAPH_GAP_NS: i64 = 450;
 
+/// Operators follow each other within tens of µs; a stretch of host work longer than this is something else:
+/// a function of the user's, or a library that prepares for a new shape.
+pub const LONG_STRETCH_NS: i64 = 500_000;
+
 /// Replays forward and backward as graphs.
 ///
 /// Stays: the optimizer's host work, loading, waiting, copies, and `keep` (host nodes that a graph
@@ -67,6 +71,8 @@ pub fn cuda_graphs(
             continue;
         }
         match (node.context, node.step) {
+            // What lasts this long between two launches is no dispatch, and no graph takes it away.
+            (Context::Unnamed | Context::Frame, HostStep::Work) if node.length >= LONG_STRETCH_NS => {}
             (Context::Operator | Context::Unnamed | Context::Frame, HostStep::Work) => lengths.host[at] = 0,
             (Context::Operator, HostStep::Launch { first, end, .. }) => {
                 lengths.host[at] = lengths.host[at].min(GRAPH_NODE_NS * i64::from(end - first));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::tree::Context;
 
+use crate::edits::LONG_STRETCH_NS;
 use crate::program::{HostStep, Program};
 use crate::simulate::{Lengths, Steady, steady};
 
@@ -127,6 +128,8 @@ pub struct Fit {
     pub collective_factor: f64,
     /// Time per step that the window does not show and that was booked as waiting for the loader, ns.
     pub outside_loader_ns: i64,
+    /// The same, booked as collecting garbage, ns.
+    pub outside_collector_ns: i64,
     /// The same, booked as waiting for other ranks, ns.
     pub outside_ranks_ns: i64,
     /// Time per step that nothing accounts for, ns; negative if the replay is longer than the step.
@@ -140,6 +143,8 @@ pub enum OpenEnded {
     Loader,
     /// Waiting for other ranks.
     Ranks,
+    /// The garbage collector, which does not run in every step.
+    Collector,
     /// None.
     Nothing,
 }
@@ -164,6 +169,7 @@ pub fn fit(
         host_factor: 1.0,
         collective_factor: 1.0,
         outside_loader_ns: 0,
+        outside_collector_ns: 0,
         outside_ranks_ns: 0,
         rest_ns: 0,
     };
@@ -206,7 +212,10 @@ pub fn fit(
         *corrected = lengths;
         period = steady(program, corrected, steps.clone()).period;
     }
-    if !close(period) {
+    for all in [false, true] {
+        if close(period) {
+            break;
+        }
         let base = corrected.clone();
         let recorded = Lengths::recorded(program);
         let (factor, lengths) = bisect(
@@ -214,7 +223,7 @@ pub fn fit(
             3.0,
             |factor| {
                 let mut lengths = base.clone();
-                scale_host(program, &base, &recorded, &mut lengths, factor);
+                scale_host(program, &base, &recorded, &mut lengths, factor, all);
                 let period = steady(program, &lengths, steps.clone()).period;
                 (period, lengths)
             },
@@ -230,8 +239,15 @@ pub fn fit(
     let missing = target - period;
     if missing as f64 > CLOSE * target as f64 {
         match open_ended {
-            OpenEnded::Loader if add_loader_wait(program, corrected, steps.clone(), missing) => {
+            OpenEnded::Loader
+                if add_wait(program, corrected, steps.clone(), Context::LoadFromWorkers, missing) =>
+            {
                 fit.outside_loader_ns = missing;
+            }
+            OpenEnded::Collector
+                if add_wait(program, corrected, steps.clone(), Context::Collect, missing) =>
+            {
+                fit.outside_collector_ns = missing;
             }
             OpenEnded::Ranks => fit.outside_ranks_ns = missing,
             _ => fit.rest_ns = missing,
@@ -242,10 +258,24 @@ pub fn fit(
     fit
 }
 
-/// Scales the host's own work, never above what was recorded.
-fn scale_host(program: &Program, base: &Lengths, recorded: &Lengths, out: &mut Lengths, factor: f64) {
+/// Scales the host's own work, never above what was recorded. Work that a profiler hardly touches keeps its
+/// length unless `all` is scaled: long stretches without an operator, and calls that block in the driver, the
+/// collector or a file.
+fn scale_host(
+    program: &Program,
+    base: &Lengths,
+    recorded: &Lengths,
+    out: &mut Lengths,
+    factor: f64,
+    all: bool,
+) {
     for (at, node) in program.host.iter().enumerate() {
-        if node.context != Context::LoadFromWorkers {
+        let firm = match node.context {
+            Context::Unnamed | Context::Frame => node.length >= LONG_STRETCH_NS,
+            Context::Collect | Context::Checkpoint | Context::Log | Context::Allocate => true,
+            _ => false,
+        };
+        if node.context != Context::LoadFromWorkers && (all || !firm) {
             let scaled = (base.host[at] as f64 * factor) as i64;
             out.host[at] =
                 if factor > 1.0 { scaled.min(recorded.host[at].max(base.host[at])) } else { scaled };
@@ -253,19 +283,26 @@ fn scale_host(program: &Program, base: &Lengths, recorded: &Lengths, out: &mut L
     }
 }
 
-/// Adds waiting to the first loader call of each step; false if there is none.
-fn add_loader_wait(program: &Program, lengths: &mut Lengths, steps: Range<usize>, per_step: i64) -> bool {
-    let mut added = false;
-    for step in steps {
-        let loader = program.steps[step].clone().find(|&at| {
-            program.host[at].context == Context::LoadFromWorkers && program.host[at].step == HostStep::Work
-        });
-        if let Some(at) = loader {
-            lengths.host[at] += per_step;
-            added = true;
-        }
+/// Adds `per_step` of waiting on average to the first host work of a context in each step that has any; false if
+/// none has.
+fn add_wait(
+    program: &Program,
+    lengths: &mut Lengths,
+    steps: Range<usize>,
+    context: Context,
+    per_step: i64,
+) -> bool {
+    let count = steps.len();
+    let first = |step: usize| {
+        let mut nodes = program.steps[step].clone();
+        nodes.find(|&at| program.host[at].context == context && program.host[at].step == HostStep::Work)
+    };
+    let nodes: Vec<usize> = steps.filter_map(first).collect();
+    for &at in &nodes {
+        lengths.host[at] +=
+            per_step * i64::try_from(count).unwrap_or(1) / i64::try_from(nodes.len()).unwrap_or(1);
     }
-    added
+    !nodes.is_empty()
 }
 
 /// The factor between `low` and `high` at which `at(factor)`'s period meets `target`; the period grows with the factor.

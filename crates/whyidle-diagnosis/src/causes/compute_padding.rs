@@ -11,8 +11,9 @@ use crate::case::Case;
 use crate::message::Message;
 use crate::verdict::{Estimate, Finding};
 
-/// Steps that differ by less than this share of the longest are no reason to sort by length.
-const VARIES: f64 = 0.10;
+/// Lengths vary if filling every step to the longest would add this share of padding. Batches of mixed lengths
+/// differ little from each other, since each is padded to its own longest.
+const VARIES: f64 = 0.01;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let found = padding::padding(case.trace, case.facts, &case.device, case.models())?;

@@ -7,10 +7,10 @@
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
-use whyidle_analysis::tree::NONE;
-use whyidle_model::{GpuId, GpuKind, HostId};
-use whyidle_replay::edits::cuda_graphs;
-use whyidle_replay::program::HostNode;
+use whyidle_analysis::tree::{Context, NONE};
+use whyidle_model::{GpuId, GpuKind, HostId, Sym};
+use whyidle_replay::edits::{LONG_STRETCH_NS, cuda_graphs};
+use whyidle_replay::program::{HostNode, HostStep};
 
 use super::support::{
     change, counted, finding, gain_by_replay, line_evidence, places, remedy, shared, timed, worth,
@@ -32,6 +32,9 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         low_ns: add(launching.low_ns, python.low_ns),
         high_ns: add(launching.high_ns, python.high_ns),
     };
+    if let Some(slow) = slow_operator(case) {
+        return Some(prepares(case, cost, &slow));
+    }
     let gain = gain_by_replay(case, change("cuda_graphs"), Method::Model, |program, lengths| {
         cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
     });
@@ -58,6 +61,50 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         ("fix-host-launch", &["fix-launch-batch", "fix-launch-static", "fix-launch-accumulation"])
     };
     Some(finding(case, "host.launch", cost, gain, evidence, remedy(Message::new(summary), steps, CODE)))
+}
+
+/// An operator that works on the host for long before it launches anything.
+struct SlowOperator {
+    name: String,
+    /// Its long stretches, ns per traced step.
+    ns: i64,
+}
+
+/// The operator behind most of the line, if most of it lies in long stretches inside operators.
+fn slow_operator(case: &Case<'_>) -> Option<SlowOperator> {
+    let mut totals: rustc_hash::FxHashMap<u32, i64> = rustc_hash::FxHashMap::default();
+    for part in
+        case.device.ledger.gaps.iter().filter(|part| part.line == Line::HostLaunch && part.leaf != NONE)
+    {
+        if part.length() >= LONG_STRETCH_NS
+            && let Some(operator) = case.facts.tree.outermost_operator(case.trace, HostId(part.leaf))
+        {
+            *totals.entry(case.trace.host.name[operator.index()].0).or_default() += part.length();
+        }
+    }
+    let long: i64 = totals.values().sum::<i64>() / case.steps();
+    let (name, ns) = totals.into_iter().max_by_key(|&(name, ns)| (ns, std::cmp::Reverse(name)))?;
+    (2 * long > case.traced(Line::HostLaunch))
+        .then(|| SlowOperator { name: case.trace.names.get(Sym(name)).to_owned(), ns: ns / case.steps() })
+}
+
+/// The finding where operators prepare on the host: new shapes, plans, first use of a kernel.
+fn prepares(case: &Case<'_>, cost: Estimate, slow: &SlowOperator) -> Finding {
+    let gain = gain_by_replay(case, change("dynamic_shapes"), Method::Replay, |program, lengths| {
+        for (at, node) in program.host.iter().enumerate() {
+            let long = node.step == HostStep::Work && node.length >= LONG_STRETCH_NS;
+            if long && node.context == Context::Operator {
+                lengths.host[at] = 0;
+            }
+        }
+    });
+    let text = Message::new("ev-operator-prepares").name("operator", &slow.name).time("time", slow.ns);
+    let mut evidence =
+        vec![line_evidence(case, Line::HostLaunch), timed(text, slow.ns, Some(slow.name.clone()))];
+    evidence.extend(places(case, Line::HostLaunch, 3));
+    let summary = Message::new("fix-host-launch-prepares").name("operator", &slow.name);
+    let remedy = remedy(summary, &["fix-recompile-buckets", "fix-launch-first-use"], "");
+    finding(case, "host.launch", cost, gain, evidence, remedy)
 }
 
 /// Share of the Python line that lies in short stretches.

@@ -61,6 +61,9 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     Some(finding(case, "host.optimizer", cost, gain, evidence, remedy(summary, &steps, CODE)))
 }
 
+/// Multi-tensor optimizers need a handful of launches; a kernel that runs this often runs once per tensor.
+const MANY_TENSORS: i64 = 8;
+
 /// Kernels of the optimizer per step.
 struct Kernels {
     count: i64,
@@ -90,20 +93,18 @@ impl Kernels {
                 *counts.entry(name).or_default() += 1;
             }
         }
-        // A kernel that several operations share (`x.mul_`) runs more than once per tensor.
-        let mut sorted: Vec<i64> = counts.into_values().collect();
-        sorted.sort_unstable();
+        // Some kernels serve several operations of a tensor; the rarest that runs for every tensor counts them.
         let steps = case.steps();
-        out.per_tensor_kernel = sorted.get(sorted.len() / 2).copied().unwrap_or(0) / steps;
+        let mut sorted: Vec<i64> = counts.into_values().map(|count| count / steps).collect();
+        sorted.sort_unstable();
+        out.per_tensor_kernel = sorted.into_iter().find(|&count| count >= MANY_TENSORS).unwrap_or(0);
         out.count /= steps;
         out.multi_tensor /= steps;
         out
     }
 
-    /// Most kernels are single-tensor ones, and there are several per parameter.
+    /// Most kernels are single-tensor ones, and there is at least one per parameter.
     fn loops(&self) -> bool {
-        self.count >= 3 * self.per_tensor_kernel.max(1)
-            && self.per_tensor_kernel >= 8
-            && 2 * self.multi_tensor < self.count
+        self.per_tensor_kernel >= MANY_TENSORS && 2 * self.multi_tensor < self.count
     }
 }

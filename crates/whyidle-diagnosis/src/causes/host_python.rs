@@ -6,14 +6,12 @@
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::{Context, NONE};
 use whyidle_model::HostId;
+use whyidle_replay::edits::LONG_STRETCH_NS;
 
 use super::support::{WORTH, change, finding, gain_by_replay, line_evidence, places, remedy, timed};
 use crate::case::Case;
 use crate::message::Message;
 use crate::verdict::{Estimate, Finding, Method};
-
-/// A stretch without an operator longer than this is no dispatch: operators follow each other within tens of µs.
-const LONG_NS: i64 = 500_000;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = case.line(Line::HostPython);
@@ -23,10 +21,10 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if case.share(long_cost) < WORTH {
         return None;
     }
-    let gain = gain_by_replay(case, change("removed"), Method::Bound, |program, lengths| {
+    let gain = gain_by_replay(case, change("removed"), Method::Replay, |program, lengths| {
         for (at, node) in program.host.iter().enumerate() {
             let python = matches!(node.context, Context::Unnamed | Context::Frame);
-            if python && node.length >= LONG_NS {
+            if python && node.length >= LONG_STRETCH_NS {
                 lengths.host[at] = 0;
             }
         }
@@ -56,7 +54,7 @@ pub(super) fn long_stretches(case: &Case<'_>) -> (i64, i64) {
     let mut run: Option<(i64, i64)> = None;
     let mut close = |run: &mut Option<(i64, i64)>| {
         if let Some((start, end)) = run.take()
-            && end - start >= LONG_NS
+            && end - start >= LONG_STRETCH_NS
         {
             total += end - start;
             count += 1;

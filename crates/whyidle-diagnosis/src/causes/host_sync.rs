@@ -6,9 +6,11 @@
 //! `nonzero`, boolean masks, printing a tensor and clipping by a norm that is read back do.
 
 use whyidle_analysis::hostclass::HostClass;
+use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
-use whyidle_model::HostId;
+use whyidle_model::{GpuId, HostId};
+use whyidle_replay::edits::scale_activities;
 use whyidle_replay::program::HostStep;
 
 use super::support::{change, counted, finding, gain_by_replay, line_evidence, places, remedy, worth};
@@ -31,6 +33,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
                 lengths.waits[at] = false;
             }
         }
+        scale_activities(program, lengths, |id| is_read_back(case, id).then_some(0.0));
     });
     let mut evidence = vec![line_evidence(case, Line::HostSync)];
     evidence.extend(callers(case));
@@ -44,6 +47,16 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         evidence,
         remedy(Message::new("fix-host-sync"), &steps, CODE),
     ))
+}
+
+/// A copy to the host that a read-back asked for.
+fn is_read_back(case: &Case<'_>, id: GpuId) -> bool {
+    case.facts.works[id.index()] == Work::HostCopy
+        && case
+            .facts
+            .tree
+            .launch_of(id)
+            .is_some_and(|call| case.facts.tree.context(call) == Context::Synchronise)
 }
 
 /// Who synchronises how often per step: operator or call, and the user's frame.

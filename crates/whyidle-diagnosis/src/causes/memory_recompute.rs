@@ -5,6 +5,8 @@
 
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
+use whyidle_analysis::tree::NONE;
+use whyidle_model::HostId;
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 
 use super::support::{change, counted, finding, gain_by_replay, line_evidence, remedy, shared, worth};
@@ -34,6 +36,12 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
                 (case.facts.works[id.index()] == Work::Recompute).then_some(0.0)
             });
             drop_empty_launches(program, lengths);
+            // The host runs that forward a second time as well.
+            for (at, node) in program.host.iter().enumerate() {
+                if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
+                    lengths.host[at] = 0;
+                }
+            }
         })
     });
     let summary = match (used, fits) {

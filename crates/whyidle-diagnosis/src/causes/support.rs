@@ -24,6 +24,11 @@ pub(crate) fn worth(case: &Case<'_>, line: Line) -> Option<Estimate> {
     (case.share(cost.ns) >= WORTH).then_some(cost)
 }
 
+/// A part of a whole, 0 to 1; 0 of nothing.
+pub(crate) fn share_of(part: i64, whole: i64) -> f64 {
+    if whole <= 0 { 0.0 } else { (part as f64 / whole as f64).clamp(0.0, 1.0) }
+}
+
 /// A change without a setting.
 pub(crate) fn change(what: &'static str) -> Change {
     Change { what, from: None, to: None }

@@ -315,3 +315,8 @@ fix-alignment-vocabulary = The entries that pad a vocabulary belong to no token:
 fix-alignment-trap = Padding pays only where the matmul is slow for its size; a few odd sizes cost nothing.
 fix-padding-pack = Several sequences packed into one row leave no padding; the attention mask must keep them apart.
 fix-padding-shapes = A few bucket lengths also keep shapes stable for torch.compile and CUDA graphs.
+
+fix-host-launch-prepares = Keep shapes from changing: { $operator } prepares on the host for each new one.
+fix-launch-first-use = The first use of a kernel or shape is slow everywhere: record after the warm-up, and warm up every shape.
+ev-operator-prepares = { $operator } works on the host for { $time } per traced step in long stretches before it launches anything
+ev-read-back = { $count } tensors, { $bytes } in sum, are copied back to the host in each step: only saving reads back so much

@@ -56,6 +56,7 @@ line-comm-unsplit = collectives
 
 line-rest-latency = pauses between kernels
 line-rest-profiler = the profiler itself
+line-rest-outside = not in this window
 line-rest-unexplained = unexplained
 
 ## Where the step time comes from

@@ -270,3 +270,8 @@ note-outliers-periodic = 每隔 { $period } 个 step 就有一个明显偏长（
 note-one-step = 只有一个完整的 step 可供分析：不知道各步相差多少。
 note-unexplained = trace 中的单步有 { $share } 找不到任何解释。
 note-no-stacks = 单步有 { $share } 的时间没有算子在运行：只有用 with_stack=True 采集的 trace 才能指出 Python 函数。
+
+fix-host-launch-prepares = 别让形状变来变去：{ $operator } 每遇到新形状都要先在 CPU 上做准备
+fix-launch-first-use = 任何 kernel 或形状第一次用都慢：warm-up 之后再录，每种形状都先预热一遍。
+ev-operator-prepares = { $operator } 在启动任何 kernel 之前，每个 trace step 要在 CPU 上连续忙 { $time }
+ev-read-back = 每步把 { $count } 个张量（共 { $bytes }）拷回 CPU：只有保存 checkpoint 才会回读这么多

@@ -56,6 +56,7 @@ line-comm-unsplit = 集合通信
 
 line-rest-latency = kernel 间的停顿
 line-rest-profiler = profiler 自身
+line-rest-outside = 不在这段 trace 里
 line-rest-unexplained = 未解释
 
 ## 单步耗时的来源
