@@ -140,7 +140,8 @@ fn profiler_steps(trace: &Trace, tree: &HostTree) -> Vec<HostStep> {
         .map(|at| {
             let (start, end, number) = marks[at];
             // Without a following mark, or after a pause of the schedule, a step ends with its own mark.
-            let next = marks.get(at + 1).filter(|next| next.2 == number + 1).map(|next| next.0);
+            let next =
+                marks.get(at + 1).filter(|next| Some(next.2) == number.checked_add(1)).map(|next| next.0);
             HostStep { number, host: Span::new(start, next.unwrap_or(end)), mark_end: end }
         })
         .collect()

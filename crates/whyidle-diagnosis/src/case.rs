@@ -100,8 +100,9 @@ impl<'a> Case<'a> {
                 );
                 match found {
                     Ok(found) => {
-                        // The profiler only adds: a step is never longer without it.
-                        let cap = |ns: i64| ns.clamp(1, traced.max(1));
+                        // The profiler only adds: a step is never longer without it, and kernels keep their length.
+                        let kernels = device.ledger.total_of(Kind::Working) / steps_of(&device);
+                        let cap = |ns: i64| ns.clamp(kernels.clamp(1, traced.max(1)), traced.max(1));
                         step = Estimate {
                             ns: cap(found.ns),
                             low_ns: cap(found.low_ns),
@@ -193,6 +194,12 @@ impl<'a> Case<'a> {
         ns as f64 / self.step.ns.max(1) as f64
     }
 
+    /// Time per traced step on the ledger's working lines, ns.
+    #[must_use]
+    pub fn traced_kernels_ns(&self) -> i64 {
+        self.device.ledger.total_of(Kind::Working) / self.steps()
+    }
+
     /// Time per unprofiled step on the ledger's working lines, ns: exposed copies are waits there.
     #[must_use]
     pub fn kernels_ns(&self) -> i64 {
@@ -221,6 +228,37 @@ impl<'a> Case<'a> {
         edit(&replayed.program, &mut lengths);
         let after = steady(&replayed.program, &lengths, replayed.steps.clone()).period;
         Some((self.step.ns - (replayed.period - after)).clamp(1, self.step.ns.max(1)))
+    }
+
+    /// Waiting for loader workers was booked although the traced steps show none: suspected, not seen.
+    #[must_use]
+    pub fn is_suspected_loader(&self) -> bool {
+        let seen =
+            self.device.ledger.total(Line::DataWorkers) as f64 >= SHOWN * self.device.ledger.length() as f64;
+        !seen && self.share(self.line(Line::DataWorkers).ns) > LOADER_PACE
+    }
+
+    /// Share of the activities of the steps that start before their launch does: clocks that disagree.
+    #[must_use]
+    pub fn early_share(&self) -> f64 {
+        let early = |busy: &whyidle_analysis::ledger::Busy| {
+            let id = busy.piece.activity;
+            let launched = self.facts.tree.launch_of(id).map(|call| self.trace.host.start[call.index()]);
+            launched.is_some_and(|launched| self.trace.gpu.start[id.index()] < launched)
+        };
+        let all = self.device.ledger.busy.len().max(1);
+        self.device.ledger.busy.iter().filter(|busy| early(busy)).count() as f64 / all as f64
+    }
+
+    /// Share of the kernels of the steps without a length, where the trace's clock is fine enough to give them one.
+    #[must_use]
+    pub fn lengthless_share(&self) -> f64 {
+        let gpu = &self.trace.gpu;
+        if gpu.dur.iter().all(|dur| dur % 1_000 == 0) {
+            return 0.0;
+        }
+        let none = self.device.rows.iter().filter(|&&row| gpu.dur[row as usize] == 0).count();
+        none as f64 / self.device.rows.len().max(1) as f64
     }
 
     /// The loader sets the pace: without more of it, every other remedy gains nothing.
@@ -484,8 +522,11 @@ fn readable(name: &str) -> String {
 }
 
 fn mean_step(device: &DeviceFacts) -> i64 {
-    let steps = i64::try_from(device.steps.used.len()).unwrap_or(1).max(1);
-    device.ledger.length() / steps
+    device.ledger.length() / steps_of(device)
+}
+
+fn steps_of(device: &DeviceFacts) -> i64 {
+    i64::try_from(device.steps.used.len()).unwrap_or(1).max(1)
 }
 
 fn length(busy: &whyidle_analysis::ledger::Busy) -> i64 {

@@ -18,7 +18,7 @@ pub use causes::{CAUSES, Cause};
 pub use judge::judge;
 pub use known::Known;
 pub use message::{Arg, Message};
-pub use refuse::{refuse_device, refuse_trace};
+pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, Details, Estimate, Evidence, Finding, Gain, Input, Line, LineKind, Method,
     QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling, Step, Subject, Total, Verdict,

@@ -5,13 +5,18 @@ use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::steps::FoundBy;
 use whyidle_model::{NoteCode, Trace};
 
+use crate::case::Case;
 use crate::message::Message;
-use crate::verdict::{Input, QualityNote, Refusal};
+use crate::verdict::{Basis, Input, QualityNote, Refusal};
 
 /// More than this share of GPU records at time 0 leaves no picture of a step.
 const ZERO_TIMES: f64 = 0.2;
 /// A window without steps in which the GPU hardly works is a start-up, not training.
 const TOO_LITTLE: f64 = 0.05;
+/// With more than this share of the kernels lost, what remains is another program's picture.
+const LOST: f64 = 0.15;
+/// In a file that is cut off, what is missing lies together at the end and not here and there.
+const LOST_AT_A_CUT: f64 = 0.02;
 /// GPU activities must cover this share of the steps' launches in time.
 const COVERED: f64 = 0.5;
 
@@ -68,12 +73,58 @@ pub fn refuse_device(
         let reason = Message::new("refusal-too-little").share("share", working);
         return refusal("too-little", reason, Message::new("refusal-too-little-hint"));
     }
+    let lost = lost_share(trace, facts, device);
+    let cut =
+        [NoteCode::Truncated, NoteCode::DamagedCompression].iter().any(|&code| trace.notes.count(code) > 0);
+    if lost > if cut { LOST_AT_A_CUT } else { LOST } {
+        let reason = Message::new("refusal-lost-activities").share("share", lost);
+        return refusal("lost-activities", reason, Message::new("refusal-lost-activities-hint"));
+    }
     let covered = covered_share(trace, facts);
     if covered < COVERED {
         let reason = Message::new("refusal-half-window").share("share", covered);
         return refusal("half-window", reason, Message::new("refusal-half-window-hint"));
     }
     None
+}
+
+/// Why a step that was given or measured cannot belong to this trace: the GPU alone works longer.
+#[must_use]
+pub fn refuse_step(case: &Case<'_>, inputs: &[Input]) -> Option<Refusal> {
+    let known = matches!(case.basis, Basis::Given | Basis::Measured);
+    let kernels = case.traced_kernels_ns();
+    if !known || case.step.ns as f64 >= CONTRADICTED * kernels as f64 {
+        return None;
+    }
+    Some(Refusal {
+        code: "step-contradicted",
+        reason: Message::new("refusal-step-contradicted").time("step", case.step.ns).time("kernels", kernels),
+        hint: Message::new("refusal-step-contradicted-hint"),
+        inputs: inputs.to_vec(),
+        quality: notes(case.trace),
+    })
+}
+
+/// Kernels keep their length under the profiler; a step shorter than this part of them is not this trace's.
+const CONTRADICTED: f64 = 0.9;
+
+/// Share of the kernel launches in the steps analysed whose kernel is not in the trace.
+pub(crate) fn lost_share(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> f64 {
+    let (mut lost, mut all) = (0_u32, 0_u32);
+    for row in 0..trace.host.len() {
+        let id = whyidle_model::HostId::from_index(row);
+        // Memsets of no bytes leave no activity.
+        let launches = facts.tree.class(trace, id) == HostClass::Launch
+            && !trace.names.get(trace.host.name[row]).contains("Memset");
+        let start = trace.host.start[row];
+        let at = device.steps.used.partition_point(|step| step.host.start <= start);
+        let inside = at.checked_sub(1).is_some_and(|at| start < device.steps.used[at].host.end);
+        if launches && inside {
+            all += 1;
+            lost += u32::from(facts.tree.activity_of(id).is_none());
+        }
+    }
+    if all == 0 { 0.0 } else { f64::from(lost) / f64::from(all) }
 }
 
 /// Share of the time between the first and the last launch whose activities are in the trace.

@@ -2,11 +2,13 @@
 
 use whyidle_analysis::ledger::{Kind, Line};
 
+use whyidle_model::NoteCode;
 use whyidle_replay::unprofiled::Refused;
 
 use crate::case::{Case, REPLAY_LIMIT};
 use crate::causes::cause;
 use crate::message::Message;
+use crate::refuse::lost_share;
 use crate::verdict::{Basis, Confidence, Finding, Gain, Method, Ruling};
 
 /// Waits below this share of the unprofiled step, all together, are health.
@@ -17,7 +19,7 @@ const NEAR: f64 = 0.10;
 /// Rules on a case with its findings, which are sorted by gain.
 pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
     let waits = waiting_share(case);
-    let healthy = waits < HEALTHY;
+    let healthy = waits + unaccounted_share(case) < HEALTHY;
     let best = findings.iter().find(|finding| {
         // Where nothing to speak of waits, no wait is worth being the first thing to change.
         let candidate = !healthy || is_work(finding.cause);
@@ -42,7 +44,7 @@ pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
         // Without shapes the kernels' efficiency cannot be judged.
         None
     };
-    let (confidence, doubts) = confidence(case, waits);
+    let (confidence, doubts) = confidence(case, waits + unaccounted_share(case));
     let sentence = sentence(case, healthy, findings.iter().find(|finding| finding.cause == primary));
     Ruling { primary, healthy, efficient, confidence, doubts, sentence }
 }
@@ -69,6 +71,17 @@ pub(crate) fn waiting_share(case: &Case<'_>) -> f64 {
     case.share(waiting)
 }
 
+/// Time that is neither work nor a named wait, beyond the pauses of any stream of kernels: nobody can call a run
+/// healthy on it.
+fn unaccounted_share(case: &Case<'_>) -> f64 {
+    let unknown = case.line(Line::Unexplained).ns + case.line(Line::Outside).ns;
+    let pauses = case.share(case.line(Line::Latency).ns);
+    case.share(unknown) + (pauses - PAUSES).max(0.0)
+}
+
+/// Pauses between kernels take 1–6 % of a step; CUDA graphs of tiny kernels show the most.
+const PAUSES: f64 = 0.10;
+
 /// The gain is larger than its own interval is wide to the wrong side, and than noise.
 fn is_clear(case: &Case<'_>, gain: &Gain) -> bool {
     let saved = case.step.ns - gain.step_after.ns;
@@ -78,6 +91,9 @@ fn is_clear(case: &Case<'_>, gain: &Gain) -> bool {
 
 /// Steps of one program differ by this much between runs.
 const CLEAR: f64 = 0.03;
+
+/// More than this share of a trace's records in doubt puts its figures in doubt.
+const SUSPICIOUS: f64 = 0.03;
 
 fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
     let mut doubts = Vec::new();
@@ -112,6 +128,26 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
         }
         None => doubt(Confidence::Low, Message::new("doubt-no-replay")),
         _ => {}
+    }
+    for (share, id) in [
+        (lost_share(case.trace, case.facts, &case.device), "doubt-lost-activities"),
+        (case.early_share(), "doubt-early-activities"),
+        (case.lengthless_share(), "doubt-lengthless"),
+        (case.share(case.line(Line::Unexplained).ns), "doubt-unexplained"),
+    ] {
+        if share > SUSPICIOUS {
+            doubt(Confidence::Low, Message::new(id).share("share", share));
+        }
+    }
+    if [NoteCode::Truncated, NoteCode::DamagedCompression]
+        .iter()
+        .any(|&code| case.trace.notes.count(code) > 0)
+    {
+        doubt(Confidence::Low, Message::new("doubt-truncated"));
+    }
+    if case.is_suspected_loader() {
+        let outside = case.line(Line::DataWorkers).ns;
+        doubt(Confidence::Low, Message::new("doubt-suspected-loader").time("time", outside));
     }
     let outside = case.step.ns - case.traced_step();
     if matches!(case.basis, Basis::Given | Basis::Measured) && case.share(outside) > 0.05 {

@@ -94,10 +94,15 @@ pub(crate) struct TraceOptions {
     pub(crate) device: Option<i32>,
 }
 
+/// No step is shorter than a kernel's launch.
+const SHORTEST_STEP_MS: f64 = 0.01;
+/// An hour.
+const LONGEST_STEP_MS: f64 = 3_600_000.0;
+
 fn positive_ms(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(ms) if ms.is_finite() && ms > 0.0 && ms < 1e9 => Ok(ms),
-        Ok(_) => Err("must be a number of milliseconds above 0".to_owned()),
+        Ok(ms) if (SHORTEST_STEP_MS..=LONGEST_STEP_MS).contains(&ms) => Ok(ms),
+        Ok(_) => Err(format!("must be between {SHORTEST_STEP_MS} and {LONGEST_STEP_MS} milliseconds")),
         Err(_) => Err("is no number; give milliseconds, as 188 or 57.4".to_owned()),
     }
 }

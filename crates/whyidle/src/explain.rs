@@ -9,12 +9,10 @@ use crate::{REACHED, UNREADABLE};
 pub(crate) fn run(cause: Option<&str>, output: &Output) -> u8 {
     let options = output.text_options(false);
     let Some(cause) = cause else {
-        output.data(&list_causes(&output.catalog, &options));
-        return REACHED;
+        return output.data(&list_causes(&output.catalog, &options), REACHED);
     };
     if let Some(page) = explain(cause, &output.catalog, &options) {
-        output.data(&page);
-        return REACHED;
+        return output.data(&page, REACHED);
     }
     let error = Message::new("cli-unknown-cause").name("cause", cause);
     let near = nearest(cause);

@@ -9,17 +9,13 @@ use crate::{REACHED, UNREADABLE};
 pub(crate) fn completions(shell: clap_complete::Shell, output: &Output) -> u8 {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "whyidle", &mut text);
-    output.data(&String::from_utf8_lossy(&text));
-    REACHED
+    output.data(&String::from_utf8_lossy(&text), REACHED)
 }
 
 pub(crate) fn man(output: &Output) -> u8 {
     let mut text = Vec::new();
     match clap_mangen::Man::new(Args::command()).render(&mut text) {
-        Ok(()) => {
-            output.data(&String::from_utf8_lossy(&text));
-            REACHED
-        }
+        Ok(()) => output.data(&String::from_utf8_lossy(&text), REACHED),
         Err(_) => UNREADABLE,
     }
 }

@@ -24,6 +24,7 @@ const UNREADABLE: u8 = 2;
 fn main() -> ExitCode {
     let args = Args::parse();
     let output = Output::new(&args);
+    start_threads();
     let code = match &args.command {
         Command::Trace(options) => trace::run(options, &output),
         Command::Explain { cause } => explain::run(cause.as_deref(), &output),
@@ -31,4 +32,12 @@ fn main() -> ExitCode {
         Command::Man => generate::man(&output),
     };
     ExitCode::from(code)
+}
+
+/// Starts the worker threads; where the system allows none, everything runs on this one.
+fn start_threads() {
+    if rayon::ThreadPoolBuilder::new().build_global().is_err() {
+        // A second failure leaves rayon to report for itself.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    }
 }

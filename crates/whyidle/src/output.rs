@@ -6,6 +6,7 @@ use whyidle_diagnosis::Message;
 use whyidle_readers::ReadError;
 use whyidle_report::{Catalog, Lang, TextOptions};
 
+use crate::UNREADABLE;
 use crate::args::{Args, When};
 
 /// The catalogue, and how to print.
@@ -48,14 +49,20 @@ impl Output {
         TextOptions { width, colour: self.colour, verbose }
     }
 
-    /// Prints data. A reader that goes away is no error.
-    pub(crate) fn data(&self, text: &str) {
+    /// Prints data and returns `status`, or [`UNREADABLE`] if it could not be written. A reader that goes away is
+    /// no error: nobody is left to tell.
+    pub(crate) fn data(&self, text: &str, status: u8) -> u8 {
         let mut out = anstream::AutoStream::new(
             std::io::stdout().lock(),
             if self.colour { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never },
         );
-        // A closed pipe: nobody is left to tell.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                self.error(&Message::new("cli-output").name("reason", error.to_string()), None);
+                UNREADABLE
+            }
+            _ => status,
+        }
     }
 
     /// Prints an error with its hint.

@@ -7,8 +7,10 @@ use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::ledger::Line;
 use whyidle_diagnosis::case::Case;
-use whyidle_diagnosis::{Input, Known, Message, Refusal, Verdict, judge, refuse_device, refuse_trace};
-use whyidle_model::Trace;
+use whyidle_diagnosis::{
+    Input, Known, Message, QualityNote, Refusal, Verdict, judge, refuse_device, refuse_step, refuse_trace,
+};
+use whyidle_model::{Severity, Trace};
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
 use whyidle_report::{
@@ -36,6 +38,9 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
         }
     };
     let inputs: Vec<Input> = loaded.iter().map(|loaded| loaded.input.clone()).collect();
+    if let Some(refusal) = not_one_job(&loaded, &inputs) {
+        return print_refusal(&refusal, options, output);
+    }
     let facts: Vec<Option<Facts>> = loaded
         .par_iter()
         .map(|loaded| refuse_trace(&loaded.trace, &[]).is_none().then(|| Facts::new(&loaded.trace)))
@@ -51,24 +56,49 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
         })
         .collect();
     let (mut cases, mut refusals) = (Vec::new(), Vec::new());
-    for judged in judged {
+    for (judged, input) in judged.into_iter().zip(&inputs) {
         match judged {
             Ok(case) => cases.push(case),
-            Err(refusal) => refusals.push(*refusal),
+            Err(refusal) => refusals.push((input.path.clone(), *refusal)),
         }
     }
     order(&mut cases, options.rank);
     let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-    match (judge(&cases, inputs.clone(), &path), refusals.into_iter().next()) {
-        (Some(verdict), _) => {
-            print(&verdict, options, output);
-            REACHED
-        }
-        (None, refusal) => {
-            print_refusal(&refusal.unwrap_or_else(|| no_such_rank(&inputs)), options, output);
-            REFUSED
-        }
+    let Some(mut verdict) = judge(&cases, inputs.clone(), &path) else {
+        let refusal =
+            refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
+        return print_refusal(&refusal, options, output);
+    };
+    verdict.quality.extend(refusals.into_iter().map(|(path, refusal)| QualityNote {
+        code: "input-left-out",
+        severity: Severity::Loss,
+        count: 1,
+        text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
+    }));
+    print(&verdict, options, output)
+}
+
+/// Several traces must be the ranks of one job: each with a rank of its own, of the same number of ranks.
+fn not_one_job(loaded: &[Loaded], inputs: &[Input]) -> Option<Refusal> {
+    if loaded.len() < 2 {
+        return None;
     }
+    let jobs: Vec<_> = loaded.iter().map(|loaded| loaded.trace.meta.distributed.as_ref()).collect();
+    let mut ranks: Vec<u32> = jobs.iter().flatten().map(|job| job.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let sizes_agree =
+        jobs.windows(2).all(|pair| pair[0].map(|job| job.world_size) == pair[1].map(|job| job.world_size));
+    if ranks.len() == loaded.len() && sizes_agree {
+        return None;
+    }
+    Some(Refusal {
+        code: "not-one-job",
+        reason: Message::new("refusal-not-one-job").count("count", loaded.len()),
+        hint: Message::new("refusal-not-one-job-hint"),
+        inputs: inputs.to_vec(),
+        quality: Vec::new(),
+    })
 }
 
 fn load(options: &TraceOptions, output: &Output) -> Result<Vec<Loaded>, ReadError> {
@@ -163,7 +193,10 @@ fn prepare<'a>(
     }
     match refuse_device(trace, facts, &device, inputs) {
         Some(refusal) => Err(Box::new(refusal)),
-        None => Ok(Case::new(trace, facts, device, loaded.known.clone())),
+        None => {
+            let case = Case::new(trace, facts, device, loaded.known.clone());
+            refuse_step(&case, inputs).map_or(Ok(case), |refusal| Err(Box::new(refusal)))
+        }
     }
 }
 
@@ -227,18 +260,20 @@ fn order(cases: &mut Vec<Case<'_>>, rank: Option<u32>) {
     }
 }
 
-fn print(verdict: &Verdict, options: &TraceOptions, output: &Output) {
-    output.data(&match options.format {
+fn print(verdict: &Verdict, options: &TraceOptions, output: &Output) -> u8 {
+    let text = match options.format {
         Format::Text => render_text(verdict, &output.catalog, &output.text_options(options.verbose)),
         Format::Json => render_json(verdict, &output.catalog),
         Format::Md => render_markdown(verdict, &output.catalog),
-    });
+    };
+    output.data(&text, REACHED)
 }
 
-fn print_refusal(refusal: &Refusal, options: &TraceOptions, output: &Output) {
-    output.data(&match options.format {
+fn print_refusal(refusal: &Refusal, options: &TraceOptions, output: &Output) -> u8 {
+    let text = match options.format {
         Format::Text => refusal_text(refusal, &output.catalog, &output.text_options(options.verbose)),
         Format::Json => refusal_json(refusal, &output.catalog),
         Format::Md => refusal_markdown(refusal, &output.catalog),
-    });
+    };
+    output.data(&text, REFUSED)
 }

@@ -31,7 +31,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::DataWorkers)?;
     let edit = |program: &_, lengths: &mut _| remove_contexts(program, lengths, &[Context::LoadFromWorkers]);
     let mut change = Change { what: "workers", from: None, to: None };
-    let mut gain = gain_by_replay(case, change.clone(), Method::Replay, edit);
+    let method = if case.is_suspected_loader() { Method::Bound } else { Method::Replay };
+    let mut gain = gain_by_replay(case, change.clone(), method, edit);
     let wanted = case.known.workers.filter(|&now| now > 0).zip(gain.as_ref()).map(|(now, gain)| {
         let ratio = case.step.ns as f64 / gain.step_after.ns.max(1) as f64;
         (now, ((f64::from(now) * ratio * RESERVE).ceil() as u32).max(now + 1))

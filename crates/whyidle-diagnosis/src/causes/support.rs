@@ -34,6 +34,20 @@ pub(crate) fn change(what: &'static str) -> Change {
     Change { what, from: None, to: None }
 }
 
+/// Changes that take away or shorten work of the GPU itself.
+const SHORTENS_KERNELS: [&str; 10] = [
+    "autocast",
+    "compile",
+    "sdpa",
+    "padded",
+    "no_recompute",
+    "accumulation",
+    "fused",
+    "no_sync",
+    "sharding",
+    "overlap",
+];
+
 /// The gain of an edit, by replay.
 pub(crate) fn gain_by_replay(
     case: &Case<'_>,
@@ -47,6 +61,10 @@ pub(crate) fn gain_by_replay(
     let after = steady(&replayed.program, &lengths, replayed.steps.clone());
     let mut ns = (case.step.ns - (replayed.period - after.period)).clamp(1, case.step.ns.max(1));
     let device_bound = is_device_bound(after);
+    if !SHORTENS_KERNELS.contains(&change.what) {
+        // No change on the host makes kernels shorter.
+        ns = ns.max(case.kernels_ns()).min(case.step.ns.max(1));
+    }
     let mut next_limit = if device_bound { "compute.bound" } else { next_host_limit(case, change.what) };
     if case.is_paced_by_loader() && !matches!(change.what, "workers" | "pretokenise") {
         // The loader delivers at its own pace, whatever else becomes faster.
@@ -123,8 +141,8 @@ fn next_host_limit(case: &Case<'_>, cured: &'static str) -> &'static str {
         Line::HostGc,
         Line::Checkpoint,
     ];
-    let largest = candidates.iter().filter(|line| other(line)).max_by_key(|&&line| case.line(line).ns);
-    largest.map_or("host.launch", |&line| line.id())
+    let left = candidates.iter().filter(|line| other(line) && case.line(**line).ns > 0);
+    left.max_by_key(|&&line| case.line(line).ns).map_or("host.launch", |&line| line.id())
 }
 
 /// A piece of evidence with a time in it.

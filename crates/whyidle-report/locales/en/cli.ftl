@@ -32,3 +32,4 @@ hint-give-directory = give the directory that holds the traces
 hint-use-pytorch-profiler = record with torch.profiler instead
 hint-unpack = unpack it first
 hint-download-again = download the file again: this is a page about it, perhaps a login
+cli-output = the output could not be written: { $reason }

@@ -320,3 +320,11 @@ fix-host-launch-prepares = Keep shapes from changing: { $operator } prepares on 
 fix-launch-first-use = The first use of a kernel or shape is slow everywhere: record after the warm-up, and warm up every shape.
 ev-operator-prepares = { $operator } works on the host for { $time } per traced step in long stretches before it launches anything
 ev-read-back = { $count } tensors, { $bytes } in sum, are copied back to the host in each step: only saving reads back so much
+
+doubt-lost-activities = { $share } of the kernels launched in these steps are missing from the trace.
+doubt-early-activities = { $share } of the GPU activities start before their launch does: the clocks of host and GPU disagree.
+doubt-lengthless = { $share } of the kernels have no length in the trace.
+doubt-unexplained = Nothing in the trace explains { $share } of the step.
+doubt-truncated = The file is cut off or damaged: steps near the cut may be incomplete.
+doubt-suspected-loader = The traced steps do not show the { $time } of waiting that the true step has on top: loader workers are suspected because their queues fill while the profiler starts, but evaluation, saving or longer batches outside this window would look the same.
+note-input-left-out = { $path } was left out: { $reason }

@@ -32,3 +32,4 @@ hint-give-directory = 给出 trace 所在的目录
 hint-use-pytorch-profiler = 改用 torch.profiler 采集
 hint-unpack = 先解压
 hint-download-again = 重新下载文件：这是一个网页，可能是登录页
+cli-output = 输出写入失败：{ $reason }
