@@ -30,9 +30,15 @@ impl Chain {
                 && trace.threads[thread].pid == trace.threads[main].pid
                 && tree.threads()[thread].iter().any(|&row| feeds_the_gpu(trace, tree, HostId(row)))
         }));
-        let mut merged = tree.segments(trace, main);
-        for &other in &threads[1..] {
-            merged = merge(&merged, &tree.segments(trace, other), |leaf| weight(trace, tree, leaf));
+        let weight = |leaf| weight(trace, tree, leaf);
+        let own = tree.segments(trace, main);
+        let mut others = threads[1..].iter().map(|&other| tree.segments(trace, other));
+        let mut merged = match others.next() {
+            Some(other) => merge(own.estimate() + other.estimate(), own, other, weight),
+            None => own.collect(),
+        };
+        for other in others {
+            merged = merge(merged.len() + other.estimate(), merged.into_iter(), other, weight);
         }
         Self { threads, segments: fill(merged) }
     }
@@ -101,23 +107,26 @@ fn weight(trace: &Trace, tree: &HostTree, leaf: u32) -> u8 {
 }
 
 /// Merges two threads' segments; where both are active the heavier leaf wins, the first on a tie.
-fn merge(a: &[Segment], b: &[Segment], weight: impl Fn(u32) -> u8) -> Vec<Segment> {
-    let mut out: Vec<Segment> = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
+fn merge(
+    estimate: usize,
+    mut a: impl Iterator<Item = Segment>,
+    mut b: impl Iterator<Item = Segment>,
+    weight: impl Fn(u32) -> u8,
+) -> Vec<Segment> {
+    let mut out: Vec<Segment> = Vec::with_capacity(estimate);
+    let (mut left, mut right) = (a.next(), b.next());
     let mut now = i64::MIN;
-    let active = |list: &[Segment], at: &mut usize, now: i64| {
-        while list.get(*at).is_some_and(|segment| segment.end <= now) {
-            *at += 1;
-        }
-    };
     loop {
-        active(a, &mut i, now);
-        active(b, &mut j, now);
-        let (left, right) = (a.get(i), b.get(j));
+        while left.is_some_and(|segment| segment.end <= now) {
+            left = a.next();
+        }
+        while right.is_some_and(|segment| segment.end <= now) {
+            right = b.next();
+        }
         let starts = [left, right].into_iter().flatten().map(|segment| segment.start.max(now)).min();
         let Some(start) = starts else { break };
         now = start;
-        let current = |segment: Option<&Segment>| segment.copied().filter(|segment| segment.start <= now);
+        let current = |segment: Option<Segment>| segment.filter(|segment| segment.start <= now);
         let (left_now, right_now) = (current(left), current(right));
         let pick = match (left_now, right_now) {
             (Some(l), Some(r)) if weight(r.leaf) > weight(l.leaf) => r,
@@ -202,7 +211,7 @@ mod tests {
         #[test]
         fn the_heavier_leaf_wins_everywhere_and_nothing_is_lost(a in segments(), b in segments()) {
             let weight = |leaf: u32| u8::try_from(leaf % 4).unwrap_or(0);
-            let merged = merge(&a, &b, weight);
+            let merged = merge(0, a.iter().copied(), b.iter().copied(), weight);
             for t in 0..200 {
                 let expected = match (leaf_at(&a, t), leaf_at(&b, t)) {
                     (Some(l), Some(r)) if weight(r) > weight(l) => Some(r),

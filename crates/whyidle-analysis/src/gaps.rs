@@ -166,7 +166,7 @@ impl<'a> Explainer<'a> {
             self.chain.within(span).collect()
         } else {
             let (trace, tree) = (self.trace, self.tree);
-            let own = self.others.entry(thread).or_insert_with(|| tree.segments(trace, thread));
+            let own = self.others.entry(thread).or_insert_with(|| tree.segments(trace, thread).collect());
             let from = own.partition_point(|segment| segment.end <= span.start);
             own[from..].iter().copied().take_while(|segment| segment.start < span.end).collect()
         };

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
-use whyidle_model::{GpuKind, HostId, HostKind, Trace};
+use whyidle_model::{GpuKind, HostEvents, HostId, HostKind, Trace};
 
 use crate::hostclass::{HostClass, classify};
 use crate::kernelclass::{CopyKind, classify_copy};
@@ -320,9 +320,8 @@ impl HostTree {
     }
 
     /// What a thread did at each instant: disjoint segments in order, none where no event was active.
-    #[must_use]
-    pub fn segments(&self, trace: &Trace, thread: usize) -> Vec<Segment> {
-        flatten(trace, &self.by_thread[thread])
+    pub(crate) fn segments<'a>(&'a self, trace: &'a Trace, thread: usize) -> Segments<'a> {
+        Segments::new(trace, &self.by_thread[thread])
     }
 }
 
@@ -366,47 +365,81 @@ fn rows_by_thread(trace: &Trace) -> Vec<Vec<u32>> {
         _ => 3,
     };
     for rows in &mut threads {
-        let key = |&row: &u32| {
-            let at = row as usize;
-            (host.start[at], Reverse(host.dur[at]), depth(host.kind[at]), row)
-        };
-        if !rows.is_sorted_by_key(key) {
-            rows.sort_unstable_by_key(key);
-        }
+        let ties = |row: u32| (Reverse(host.dur[row as usize]), depth(host.kind[row as usize]), row);
+        // Stable, because a file holds a few sequences that are sorted: this sort merges such.
+        rows.sort_by(|&a, &b| {
+            host.start[a as usize].cmp(&host.start[b as usize]).then_with(|| ties(a).cmp(&ties(b)))
+        });
     }
     threads
 }
 
-fn flatten(trace: &Trace, rows: &[u32]) -> Vec<Segment> {
-    let host = &trace.host;
-    let mut out: Vec<Segment> = Vec::with_capacity(rows.len() * 3 / 2);
-    // Open events with their ends, each clipped to its parent's.
-    let mut open: Vec<(u32, i64)> = Vec::new();
-    let mut now = i64::MIN;
-    let mut pending = Opened::default();
-    let mut emit = |now: &mut i64, until: i64, leaf: u32, pending: &mut Opened| {
-        if until > *now {
-            out.push(Segment { start: *now, end: until, leaf, opened: std::mem::take(pending) });
-            *now = until;
+/// The segments of one thread, made one by one: a list of them all is long.
+pub(crate) struct Segments<'a> {
+    host: &'a HostEvents,
+    /// Events not yet opened.
+    rows: std::slice::Iter<'a, u32>,
+    /// Open events with their ends, each clipped to its parent's.
+    open: Vec<(u32, i64)>,
+    now: i64,
+    pending: Opened,
+}
+
+impl<'a> Segments<'a> {
+    fn new(trace: &'a Trace, rows: &'a [u32]) -> Self {
+        Self {
+            host: &trace.host,
+            rows: rows.iter(),
+            open: Vec::new(),
+            now: i64::MIN,
+            pending: Opened::default(),
         }
-    };
-    for &row in rows {
-        let start = host.start[row as usize];
-        while let Some(&(leaf, end)) = open.last().filter(|&&(_, end)| end <= start) {
-            emit(&mut now, end, leaf, &mut pending);
-            open.pop();
-        }
-        match open.last() {
-            Some(&(leaf, _)) => emit(&mut now, start, leaf, &mut pending),
-            None => now = now.max(start),
-        }
-        let end = host.end(HostId(row));
-        let limit = open.last().map_or(end, |&(_, limit)| limit);
-        pending.add(host.kind[row as usize]);
-        open.push((row, end.min(limit)));
     }
-    while let Some((leaf, end)) = open.pop() {
-        emit(&mut now, end, leaf, &mut pending);
+
+    /// At most so many are still to come, or hardly more.
+    pub(crate) fn estimate(&self) -> usize {
+        self.rows.len() * 3 / 2
     }
-    out
+
+    fn open(&mut self, row: u32) {
+        let end = self.host.end(HostId(row));
+        let limit = self.open.last().map_or(end, |&(_, limit)| limit);
+        self.pending.add(self.host.kind[row as usize]);
+        self.open.push((row, end.min(limit)));
+    }
+
+    /// The stretch from now to a later time.
+    fn until(&mut self, end: i64, leaf: u32) -> Option<Segment> {
+        let start = self.now;
+        (start < end).then(|| {
+            self.now = end;
+            Segment { start, end, leaf, opened: std::mem::take(&mut self.pending) }
+        })
+    }
+}
+
+impl Iterator for Segments<'_> {
+    type Item = Segment;
+
+    fn next(&mut self) -> Option<Segment> {
+        loop {
+            let next = self.rows.as_slice().first().map(|&row| (row, self.host.start[row as usize]));
+            let innermost = self.open.last().copied();
+            let closes = innermost.filter(|&(_, end)| next.is_none_or(|(_, start)| end <= start));
+            let stretch = if let Some((leaf, end)) = closes {
+                self.open.pop();
+                self.until(end, leaf)
+            } else {
+                let (row, start) = next?;
+                let before = innermost.and_then(|(leaf, _)| self.until(start, leaf));
+                self.now = self.now.max(start);
+                self.rows.next();
+                self.open(row);
+                before
+            };
+            if stretch.is_some() {
+                return stretch;
+            }
+        }
+    }
 }
