@@ -4,7 +4,8 @@
 //! stream order; an activity → one on another stream that waits for it; an activity → the host call
 //! that blocks on it. An activity starts when the last of its edges is met, never by a recorded gap.
 
-use rustc_hash::FxHashMap;
+use std::ops::Range;
+
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::kernelclass::Work;
@@ -105,7 +106,7 @@ pub struct Program {
     /// Recorded end of the last activity launched in the steps, ns.
     pub recorded_end: i64,
     /// Per host step: its host nodes.
-    pub steps: Vec<std::ops::Range<usize>>,
+    pub steps: Vec<Range<usize>>,
     /// Numbers of those steps.
     pub numbers: Vec<i64>,
     /// Median distance between queued kernels, ns.
@@ -131,17 +132,54 @@ struct StreamState {
     queue_from: usize,
 }
 
+/// The device's activities by the call that launched them.
+struct Launched {
+    /// Call and activity: by call, those of one call by start.
+    rows: Vec<(u32, u32)>,
+    /// By host row: the first of its rows; [`NONE`] without.
+    first: Vec<u32>,
+}
+
+impl Launched {
+    fn new(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Self {
+        let launch = |&row: &u32| facts.tree.launch_of(GpuId(row)).map(|call| (call.0, row));
+        let mut rows: Vec<(u32, u32)> = device.rows.iter().filter_map(launch).collect();
+        rows.sort_by_key(|&(call, _)| call);
+        let mut first = vec![NONE; trace.host.len()];
+        for (at, &(call, _)) in rows.iter().enumerate().rev() {
+            first[call as usize] = u32::try_from(at).unwrap_or(NONE);
+        }
+        Self { rows, first }
+    }
+
+    /// What a call launched, as places in `rows`.
+    fn by(&self, call: HostId) -> Range<usize> {
+        let first = self.first[call.index()];
+        if first == NONE {
+            return 0..0;
+        }
+        let first = first as usize;
+        let count = self.rows[first..].iter().take_while(|&&(other, _)| other == call.0).count();
+        first..first + count
+    }
+
+    /// Calls that launched something.
+    fn calls(&self) -> impl Iterator<Item = u32> + '_ {
+        self.rows.chunk_by(|a, b| a.0 == b.0).map(|rows| rows[0].0)
+    }
+}
+
 struct Builder<'a> {
     trace: &'a Trace,
     facts: &'a Facts,
     device: &'a DeviceFacts,
     program: Program,
     streams: Vec<StreamState>,
-    /// Activities per launching call, in start order.
-    launched_by: FxHashMap<u32, Vec<u32>>,
+    launched: Launched,
     /// Ends of the device's activities with their rows, by end.
     ends: Vec<(i64, u32)>,
-    node_of: FxHashMap<u32, u32>,
+    /// By activity: its node, once it has one.
+    node_of: Vec<u32>,
     stream_wait_pending: bool,
     last_collective: u32,
     last_compute: u32,
@@ -150,12 +188,6 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(trace: &'a Trace, facts: &'a Facts, device: &'a DeviceFacts) -> Self {
-        let mut launched_by: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for &row in &device.rows {
-            if let Some(call) = facts.tree.launch_of(GpuId(row)) {
-                launched_by.entry(call.0).or_default().push(row);
-            }
-        }
         let mut ends: Vec<(i64, u32)> =
             device.rows.iter().map(|&row| (trace.gpu.end(GpuId(row)), row)).collect();
         ends.sort_unstable();
@@ -177,9 +209,9 @@ impl<'a> Builder<'a> {
                 typical_latency,
             },
             streams: vec![StreamState::default(); trace.streams.len()],
-            launched_by,
+            launched: Launched::new(trace, facts, device),
             ends,
-            node_of: FxHashMap::default(),
+            node_of: vec![NONE; trace.gpu.len()],
             stream_wait_pending: false,
             last_collective: NONE,
             last_compute: NONE,
@@ -257,9 +289,9 @@ impl<'a> Builder<'a> {
     /// Launching calls of threads off the chain, by start.
     fn off_chain_launches(&self, start: i64, end: i64) -> Vec<(i64, u32)> {
         let mut calls: Vec<(i64, u32)> = self
-            .launched_by
-            .keys()
-            .map(|&call| (self.trace.host.start[call as usize], call))
+            .launched
+            .calls()
+            .map(|call| (self.trace.host.start[call as usize], call))
             .filter(|&(at, call)| {
                 let thread = self.trace.host.thread[call as usize].index();
                 start <= at && at < end && !self.facts.chain.threads.contains(&thread)
@@ -300,7 +332,7 @@ impl<'a> Builder<'a> {
                 self.wait(id, opened);
                 true
             }
-            _ if self.launched_by.contains_key(&id.0) => {
+            _ if !self.launched.by(id).is_empty() => {
                 self.launch(id, true);
                 if let Some(node) = self.program.host.last_mut() {
                     node.opened = opened;
@@ -320,8 +352,8 @@ impl<'a> Builder<'a> {
         let mut target = NONE;
         // The last activity to end before the call returned, among what was already launched.
         for &(_, row) in self.ends[..at].iter().rev().take(64) {
-            if let Some(&node) = self.node_of.get(&row) {
-                target = node;
+            target = self.node_of[row as usize];
+            if target != NONE {
                 break;
             }
         }
@@ -346,17 +378,18 @@ impl<'a> Builder<'a> {
     }
 
     fn launch(&mut self, call: HostId, on_chain: bool) {
-        let rows = self.launched_by.get(&call.0).cloned().unwrap_or_default();
+        let rows = self.launched.by(call);
         let first = u32::try_from(self.program.gpu.len()).unwrap_or(u32::MAX);
         let (begin, end) = (self.trace.host.start[call.index()], self.trace.host.end(call));
         let mut depth = 0;
-        for (at, &row) in rows.iter().enumerate() {
-            depth = depth.max(self.queue_depth(GpuId(row), begin));
-            self.add_activity(GpuId(row), begin, at > 0);
+        for at in rows.clone() {
+            let id = GpuId(self.launched.rows[at].1);
+            depth = depth.max(self.queue_depth(id, begin));
+            self.add_activity(id, begin, at > rows.start);
         }
         self.stream_wait_pending = false;
         let copies = self.facts.tree.class(self.trace, call) == HostClass::Copy;
-        let finished = rows.last().map(|&row| self.trace.gpu.end(GpuId(row)));
+        let finished = self.launched.rows[rows].last().map(|&(_, row)| self.trace.gpu.end(GpuId(row)));
         let blocks = copies
             && finished
                 .is_some_and(|finished| finished <= end + 2_000 && end - begin > self.typical_launch * 2);
@@ -433,7 +466,7 @@ impl<'a> Builder<'a> {
         let state = &mut self.streams[stream];
         state.last_end = state.last_end.max(Some(end));
         state.starts.push(start);
-        self.node_of.insert(id.0, node);
+        self.node_of[id.index()] = node;
         self.program.gpu.push(out);
     }
 
@@ -446,7 +479,8 @@ impl<'a> Builder<'a> {
             .rev()
             .take_while(|&&(end, _)| end >= start - AWAITED_WITHIN_NS)
             .filter(|&&(_, row)| self.trace.gpu.stream[row as usize] != stream)
-            .find_map(|&(end, row)| self.node_of.get(&row).map(|&node| (node, start - end)))
+            .map(|&(end, row)| (self.node_of[row as usize], start - end))
+            .find(|&(node, _)| node != NONE)
     }
 }
 
