@@ -106,7 +106,7 @@ impl<'a> Case<'a> {
                         step = Estimate {
                             ns: cap(found.ns),
                             low_ns: cap(found.low_ns),
-                            high_ns: found.high_ns.clamp(1, traced.max(found.ns).max(1)),
+                            high_ns: found.high_ns.clamp(cap(found.ns), traced.max(cap(found.ns))),
                         };
                         basis = Basis::Estimated;
                         device_bound = found.device_bound;
@@ -455,7 +455,7 @@ fn open_ended(trace: &Trace, device: &DeviceFacts, replayed: &Replayed, several_
 const SHOWN: f64 = 0.005;
 
 /// Whether the steps launch different amounts of work: their operators' shapes differ.
-fn shapes_vary(trace: &Trace, device: &DeviceFacts) -> bool {
+pub(crate) fn shapes_vary(trace: &Trace, device: &DeviceFacts) -> bool {
     let mut shapes: Vec<FxHashMap<u32, u32>> = vec![FxHashMap::default(); device.steps.used.len()];
     for row in 0..trace.host.len() {
         let (start, dims) = (trace.host.start[row], trace.host.dims[row]);

@@ -3,7 +3,7 @@
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::steps::FoundBy;
-use whyidle_model::{NoteCode, Trace};
+use whyidle_model::{HostKind, NoteCode, Trace};
 
 use crate::case::Case;
 use crate::message::Message;
@@ -80,6 +80,11 @@ pub fn refuse_device(
         let reason = Message::new("refusal-lost-activities").share("share", lost);
         return refusal("lost-activities", reason, Message::new("refusal-lost-activities-hint"));
     }
+    let called = called_share(trace, facts).min(1.0 - orphan_share(facts, device));
+    if cut && called < CALLED_AT_A_CUT {
+        let reason = Message::new("refusal-half-window").share("share", called);
+        return refusal("half-window", reason, Message::new("refusal-half-window-hint"));
+    }
     let covered = covered_share(trace, facts);
     if covered < COVERED {
         let reason = Message::new("refusal-half-window").share("share", covered);
@@ -125,6 +130,31 @@ pub(crate) fn lost_share(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> 
         }
     }
     if all == 0 { 0.0 } else { f64::from(lost) / f64::from(all) }
+}
+
+/// A file is cut off behind its operators and before the last calls: the calls must reach this far into the operators.
+const CALLED_AT_A_CUT: f64 = 0.95;
+
+/// Share of the activities in the steps whose launch is not in the trace.
+fn orphan_share(facts: &Facts, device: &DeviceFacts) -> f64 {
+    let busy = &device.ledger.busy;
+    let orphans = busy.iter().filter(|busy| facts.tree.launch_of(busy.piece.activity).is_none()).count();
+    orphans as f64 / busy.len().max(1) as f64
+}
+
+/// Share of the time that operators cover in which calls were recorded too, up to the last call.
+fn called_share(trace: &Trace, facts: &Facts) -> f64 {
+    let (Some(first), Some(last)) = (facts.host_steps.first(), facts.host_steps.last()) else { return 1.0 };
+    let until = |keep: fn(HostKind) -> bool| {
+        let rows = (0..trace.host.len()).filter(|&row| keep(trace.host.kind[row]));
+        rows.map(|row| trace.host.start[row])
+            .filter(|&start| start < last.host.end)
+            .max()
+            .unwrap_or(first.host.start)
+    };
+    let calls = until(|kind| matches!(kind, HostKind::Runtime | HostKind::Driver)) - first.host.start;
+    let operators = until(|kind| kind == HostKind::Op) - first.host.start;
+    if operators <= 0 { 1.0 } else { calls as f64 / operators as f64 }
 }
 
 /// Share of the time between the first and the last launch whose activities are in the trace.

@@ -15,7 +15,7 @@ use whyidle_replay::program::{HostNode, HostStep};
 use super::support::{
     change, counted, finding, gain_by_replay, line_evidence, places, remedy, shared, timed, worth,
 };
-use crate::case::Case;
+use crate::case::{Case, shapes_vary};
 use crate::message::Message;
 use crate::verdict::{Estimate, Finding, Method};
 
@@ -32,7 +32,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         low_ns: add(launching.low_ns, python.low_ns),
         high_ns: add(launching.high_ns, python.high_ns),
     };
-    if let Some(slow) = slow_operator(case) {
+    if let Some(slow) = slow_operator(case).filter(|_| shapes_vary(case.trace, &case.device)) {
         return Some(prepares(case, cost, &slow));
     }
     let gain = gain_by_replay(case, change("cuda_graphs"), Method::Model, |program, lengths| {

@@ -27,6 +27,10 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if let Some(cost) = worth(case, Line::Checkpoint) {
         let gain = gain_by_replay(case, change("async_checkpoint"), Method::Replay, |program, lengths| {
             remove_contexts(program, lengths, &[Context::Checkpoint]);
+            let saved = |id| case.facts.tree.launch_of(id).map(|call| case.facts.tree.context(call));
+            scale_activities(program, lengths, |id| {
+                (is_to_host(case, id) && saved(id) == Some(Context::Checkpoint)).then_some(0.0)
+            });
         });
         let mut evidence = vec![line_evidence(case, Line::Checkpoint)];
         evidence.extend(places(case, Line::Checkpoint, 3));

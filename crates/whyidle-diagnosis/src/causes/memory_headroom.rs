@@ -51,7 +51,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Highest memory in use on the device that the trace's allocation events show, bytes.
-fn traced_peak(case: &Case<'_>) -> Option<u64> {
+pub(super) fn traced_peak(case: &Case<'_>) -> Option<u64> {
     let memory = &case.trace.memory;
     (0..memory.time.len())
         .filter(|&at| memory.device[at] == case.device.device && memory.total_allocated[at] > 0)

@@ -9,6 +9,7 @@ use whyidle_analysis::tree::NONE;
 use whyidle_model::HostId;
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 
+use super::memory_headroom::traced_peak;
 use super::support::{change, counted, finding, gain_by_replay, line_evidence, remedy, shared, worth};
 use crate::case::Case;
 use crate::message::Message;
@@ -24,7 +25,12 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         i64::try_from(kernels).unwrap_or(i64::MAX),
     ));
     let capacity = case.properties().map(|gpu| gpu.memory_bytes).filter(|&bytes| bytes > 0);
-    let used = case.known.peak_memory.zip(capacity).map(|(peak, capacity)| peak as f64 / capacity as f64);
+    let used = case
+        .known
+        .peak_memory
+        .or_else(|| traced_peak(case))
+        .zip(capacity)
+        .map(|(peak, capacity)| peak as f64 / capacity as f64);
     // Activations saved again are a multiple of what is held now; more than half full says no.
     let fits = used.is_none_or(|used| used < 0.5);
     if let Some(used) = used {

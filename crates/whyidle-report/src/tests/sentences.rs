@@ -78,8 +78,13 @@ fn summaries(cause: &Cause) -> Vec<Message> {
 fn arguments(text: &str) -> Vec<(&'static str, Arg)> {
     let counts = ["from", "to", "workers", "micro", "factor", "count"].map(|name| (name, Arg::Count(4)));
     let mut args = Vec::from(counts);
-    let names =
-        [("type", "bf16"), ("function", "train.py(41): metrics"), ("side", "50257"), ("padded", "50304")];
+    let names = [
+        ("type", "bf16"),
+        ("operator", "aten::scaled_dot_product_attention"),
+        ("function", "train.py(41): metrics"),
+        ("side", "50257"),
+        ("padded", "50304"),
+    ];
     args.extend(names.map(|(name, text)| (name, Arg::Name(text.to_owned()))));
     args.retain(|(name, _)| text.contains(&format!("${name} ")));
     args
