@@ -10,7 +10,7 @@ use whyidle_analysis::hostclass::is_user_frame;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::tree::{Context, NONE};
-use whyidle_model::{DeviceProperties, HostId, HostKind, NoteCode, Sym, Trace};
+use whyidle_model::{DeviceProperties, HostId, HostKind, Sym, Trace};
 use whyidle_replay::models;
 use whyidle_replay::profiler_cost::{Ruler, without_profiler};
 use whyidle_replay::program::Program;
@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
         let mut device_bound = false;
         let mut replay = prepare(trace, facts, &device);
         if let Some(replayed) = replay.as_mut() {
-            if basis == Basis::Traced && (!replayed.is_usable() || is_cut_off(trace)) {
+            if basis == Basis::Traced && !replayed.is_usable() {
                 refused = Some(Refused::Replay);
             } else if basis == Basis::Traced {
                 let found = unprofiled::estimate(
@@ -422,11 +422,6 @@ fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {
         (Some(_), true) => Trust::SeveralRanks,
         (Some(_), false) => Trust::OneRank,
     }
-}
-
-/// The file ends before the trace does.
-pub(crate) fn is_cut_off(trace: &Trace) -> bool {
-    [NoteCode::Truncated, NoteCode::DamagedCompression].iter().any(|&code| trace.notes.count(code) > 0)
 }
 
 /// Which wait the window may have shown too short or too long.

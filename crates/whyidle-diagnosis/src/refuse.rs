@@ -3,7 +3,7 @@
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::steps::FoundBy;
-use whyidle_model::{HostKind, NoteCode, Trace};
+use whyidle_model::{NoteCode, Trace};
 
 use crate::case::Case;
 use crate::message::Message;
@@ -15,8 +15,6 @@ const ZERO_TIMES: f64 = 0.2;
 const TOO_LITTLE: f64 = 0.05;
 /// With more than this share of the kernels lost, what remains is another program's picture.
 const LOST: f64 = 0.15;
-/// In a file that is cut off, what is missing lies together at the end and not here and there.
-const LOST_AT_A_CUT: f64 = 0.02;
 /// GPU activities must cover this share of the steps' launches in time.
 const COVERED: f64 = 0.5;
 
@@ -27,6 +25,8 @@ pub fn refuse_trace(trace: &Trace, inputs: &[Input]) -> Option<Refusal> {
     let zero_share = zero as f64 / (zero + trace.gpu.len() as u64).max(1) as f64;
     let (code, reason, hint) = if trace.events == 0 {
         ("empty", Message::new("refusal-empty"), Message::new("refusal-empty-hint"))
+    } else if is_cut_off(trace) {
+        ("truncated", Message::new("refusal-truncated"), Message::new("refusal-truncated-hint"))
     } else if zero_share > ZERO_TIMES {
         let reason = Message::new("refusal-zero-times").share("share", zero_share);
         ("zero-times", reason, Message::new("refusal-zero-times-hint"))
@@ -54,6 +54,12 @@ pub fn refuse_trace(trace: &Trace, inputs: &[Input]) -> Option<Refusal> {
     Some(Refusal { code, reason, hint, inputs: inputs.to_vec(), quality: notes(trace) })
 }
 
+/// The file ends before the trace does. Calls and kernels stand in it in no order of time, so what is missing may be
+/// of any step, and no step is whole for certain.
+fn is_cut_off(trace: &Trace) -> bool {
+    [NoteCode::Truncated, NoteCode::DamagedCompression].iter().any(|&code| trace.notes.count(code) > 0)
+}
+
 /// Why the steps of a device cannot carry a verdict.
 #[must_use]
 pub fn refuse_device(
@@ -76,14 +82,9 @@ pub fn refuse_device(
     let lost = lost_share(trace, facts, device);
     let cut =
         [NoteCode::Truncated, NoteCode::DamagedCompression].iter().any(|&code| trace.notes.count(code) > 0);
-    if lost > if cut { LOST_AT_A_CUT } else { LOST } {
+    if lost > LOST {
         let reason = Message::new("refusal-lost-activities").share("share", lost);
         return refusal("lost-activities", reason, Message::new("refusal-lost-activities-hint"));
-    }
-    let called = called_share(trace, facts).min(1.0 - orphan_share(facts, device));
-    if cut && called < CALLED_AT_A_CUT {
-        let reason = Message::new("refusal-half-window").share("share", called);
-        return refusal("half-window", reason, Message::new("refusal-half-window-hint"));
     }
     let covered = covered_share(trace, facts);
     if covered < COVERED {
@@ -130,31 +131,6 @@ pub(crate) fn lost_share(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> 
         }
     }
     if all == 0 { 0.0 } else { f64::from(lost) / f64::from(all) }
-}
-
-/// A file is cut off behind its operators and before the last calls: the calls must reach this far into the operators.
-const CALLED_AT_A_CUT: f64 = 0.95;
-
-/// Share of the activities in the steps whose launch is not in the trace.
-fn orphan_share(facts: &Facts, device: &DeviceFacts) -> f64 {
-    let busy = &device.ledger.busy;
-    let orphans = busy.iter().filter(|busy| facts.tree.launch_of(busy.piece.activity).is_none()).count();
-    orphans as f64 / busy.len().max(1) as f64
-}
-
-/// Share of the time that operators cover in which calls were recorded too, up to the last call.
-fn called_share(trace: &Trace, facts: &Facts) -> f64 {
-    let (Some(first), Some(last)) = (facts.host_steps.first(), facts.host_steps.last()) else { return 1.0 };
-    let until = |keep: fn(HostKind) -> bool| {
-        let rows = (0..trace.host.len()).filter(|&row| keep(trace.host.kind[row]));
-        rows.map(|row| trace.host.start[row])
-            .filter(|&start| start < last.host.end)
-            .max()
-            .unwrap_or(first.host.start)
-    };
-    let calls = until(|kind| matches!(kind, HostKind::Runtime | HostKind::Driver)) - first.host.start;
-    let operators = until(|kind| kind == HostKind::Op) - first.host.start;
-    if operators <= 0 { 1.0 } else { calls as f64 / operators as f64 }
 }
 
 /// Share of the time between the first and the last launch whose activities are in the trace.

@@ -2,7 +2,6 @@
 
 use whyidle_analysis::ledger::{Kind, Line};
 
-use whyidle_model::NoteCode;
 use whyidle_replay::unprofiled::Refused;
 
 use crate::case::{Case, REPLAY_LIMIT};
@@ -138,12 +137,6 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
         if share > SUSPICIOUS {
             doubt(Confidence::Low, Message::new(id).share("share", share));
         }
-    }
-    if [NoteCode::Truncated, NoteCode::DamagedCompression]
-        .iter()
-        .any(|&code| case.trace.notes.count(code) > 0)
-    {
-        doubt(Confidence::Low, Message::new("doubt-truncated"));
     }
     if case.is_suspected_loader() {
         let outside = case.line(Line::DataWorkers).ns;

@@ -15,7 +15,7 @@ use crate::simulate::{Lengths, Steady, steady};
 pub enum Refused {
     /// Loader workers set the pace, and queues fill while the profiler starts: the window cannot tell the long-run rate.
     Starved,
-    /// The replay does not reproduce the trace, or the trace is cut off and lacks calls.
+    /// The replay does not reproduce the trace.
     Replay,
     /// The profiler's cost matters here, and its model was not calibrated for traces like this one.
     Uncalibrated,

@@ -325,6 +325,5 @@ doubt-lost-activities = { $share } of the kernels launched in these steps are mi
 doubt-early-activities = { $share } of the GPU activities start before their launch does: the clocks of host and GPU disagree.
 doubt-lengthless = { $share } of the kernels have no length in the trace.
 doubt-unexplained = Nothing in the trace explains { $share } of the step.
-doubt-truncated = The file is cut off or damaged: steps near the cut may be incomplete.
 doubt-suspected-loader = The traced steps do not show the { $time } of waiting that the true step has on top: loader workers are suspected because their queues fill while the profiler starts, but evaluation, saving or longer batches outside this window would look the same.
 note-input-left-out = { $path } was left out: { $reason }

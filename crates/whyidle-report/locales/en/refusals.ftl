@@ -31,3 +31,6 @@ refusal-lost-activities = { $share } of the kernels launched in the steps are mi
 refusal-lost-activities-hint = Record fewer steps, stop the profiler cleanly, or update the driver; a truncated file must be exported again.
 refusal-step-contradicted = The step time of { $step } cannot belong to this trace: its kernels alone take { $kernels } per step.
 refusal-step-contradicted-hint = Give milliseconds per optimizer step of the same program and batch, measured without the profiler.
+
+refusal-truncated = The file is cut off or damaged, so calls and kernels of any step may be missing.
+refusal-truncated-hint = Export the trace again, let the program finish writing it, and copy it whole.

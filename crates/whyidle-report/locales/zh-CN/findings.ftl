@@ -280,6 +280,5 @@ doubt-lost-activities = 这些 step 里启动的 kernel 有 { $share } 不在 tr
 doubt-early-activities = { $share } 的 GPU 活动比自己的启动还早：CPU 与 GPU 的时钟对不上。
 doubt-lengthless = trace 里 { $share } 的 kernel 没有时长。
 doubt-unexplained = 每步有 { $share } 的时间在 trace 里找不到解释。
-doubt-truncated = 文件被截断或损坏：断点附近的 step 可能不完整。
 doubt-suspected-loader = 真实的 step 比 trace 里多等 { $time }，这段等待在 trace 里看不到：因为 profiler 启动时加载队列会被填满，所以怀疑 DataLoader worker；但窗口之外的评估、保存或更长的 batch 也会是同样的表现。
 note-input-left-out = { $path } 没有采用：{ $reason }

@@ -31,3 +31,6 @@ refusal-lost-activities = 这些 step 里启动的 kernel 有 { $share } 不在 
 refusal-lost-activities-hint = 少录几个 step，让 profiler 正常停止，或更新驱动；文件被截断的话请重新导出。
 refusal-step-contradicted = 单步耗时 { $step } 不可能属于这份 trace：光是 kernel 每步就要 { $kernels }。
 refusal-step-contradicted-hint = 请给出同一程序、同一 batch、未开 profiler 时每个优化器 step 的毫秒数。
+
+refusal-truncated = 文件被截断或损坏，任何一个 step 的调用和 kernel 都可能缺失。
+refusal-truncated-hint = 重新导出 trace，等程序写完，再完整拷贝。
