@@ -80,8 +80,6 @@ pub fn refuse_device(
         return refusal("too-little", reason, Message::new("refusal-too-little-hint"));
     }
     let lost = lost_share(trace, facts, device);
-    let cut =
-        [NoteCode::Truncated, NoteCode::DamagedCompression].iter().any(|&code| trace.notes.count(code) > 0);
     if lost > LOST {
         let reason = Message::new("refusal-lost-activities").share("share", lost);
         return refusal("lost-activities", reason, Message::new("refusal-lost-activities-hint"));
