@@ -111,7 +111,9 @@ fn usage_errors_are_told_from_refusals() {
 #[test]
 fn evidence_that_cannot_carry_a_verdict_is_refused_in_words() {
     let nothing = json!({"schemaVersion": 1, "traceEvents": []});
+    let gzipped = fs::read(root().join(GZIPPED)).unwrap();
     let cases = [
+        ("half.json.gz", gzipped[..gzipped.len() / 2].to_vec(), "truncated"),
         ("host-only.json", filtered(|category| !is_gpu(category)), "no-gpu-activity"),
         ("gpu-only.json", filtered(is_gpu), "no-host-activity"),
         ("nothing.json", serde_json::to_vec(&nothing).unwrap(), "empty"),
@@ -138,13 +140,15 @@ fn evidence_that_cannot_carry_a_verdict_is_refused_in_words() {
 }
 
 #[test]
-fn what_does_not_exist_in_the_trace_is_refused() {
+fn what_the_trace_contradicts_or_does_not_hold_is_refused() {
     for (args, code) in [
-        (["testdata/fed_small", "--step", "99"], "no-such-step"),
-        (["testdata/fed_small", "--device", "7"], "no-such-device"),
-        (["testdata/ddp_small", "--rank", "5"], "no-such-rank"),
+        (&["testdata/fed_small", "--step", "99"][..], "no-such-step"),
+        (&["testdata/fed_small", "--device", "7"], "no-such-device"),
+        (&["testdata/ddp_small", "--rank", "5"], "no-such-rank"),
+        (&["testdata/fed_small", "--step-ms", "1"], "step-contradicted"),
+        (&[GZIPPED, GZIPPED], "not-one-job"),
     ] {
-        let run = run_in(&root(), &[&["trace", "--format", "json"][..], &args].concat());
+        let run = run_in(&root(), &[&["trace", "--format", "json"][..], args].concat());
         assert_eq!((run.status, run.err.as_str()), (Some(1), ""), "{args:?}");
         let report: Value = serde_json::from_str(&run.out).unwrap();
         assert_eq!(report["refused"]["code"], code, "{args:?}");

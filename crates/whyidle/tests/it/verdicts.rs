@@ -109,6 +109,22 @@ fn figures_lie_inside_their_intervals() {
     }
 }
 
+/// Whoever stops waiting still works: kernels keep their length. Changes to the work itself are free of this.
+#[test]
+fn curing_a_wait_leaves_the_work() {
+    const CHANGES_THE_WORK: [&str; 4] = ["compute.", "memory.", "pipeline.", "comm."];
+    for (recording, report) in REPORTS.iter() {
+        let working = array(report, "ledger").iter().filter(|line| line["kind"] == "working");
+        let working: f64 = working.map(|line| number(line, "ms")).sum();
+        for finding in array(report, "findings").iter().filter(|finding| !finding["gain"].is_null()) {
+            let cause = finding["cause"].as_str().unwrap();
+            let after = number(&finding["gain"], "step_ms_after");
+            let free = CHANGES_THE_WORK.iter().any(|family| cause.starts_with(family));
+            assert!(free || after >= 0.99 * working, "{recording}: {cause} leaves {after} of {working} ms");
+        }
+    }
+}
+
 #[test]
 fn what_works_is_resident() {
     for (recording, report) in REPORTS.iter() {
