@@ -56,7 +56,7 @@ pub struct Case<'a> {
 
 /// The replay of a case, fitted to its true step.
 pub struct Replayed {
-    /// The graph.
+    /// The graph, cut to the steps that are replayed.
     pub program: Program,
     /// How well recorded lengths reproduce the trace.
     pub fidelity: Fidelity,
@@ -70,6 +70,8 @@ pub struct Replayed {
     pub period: i64,
     /// The ruler of the profiler's cost.
     pub ruler: Ruler,
+    /// Somewhere in the traced steps, loader workers are waited for.
+    pub has_workers: bool,
     /// Which wait may differ outside the window.
     pub open_ended: OpenEnded,
 }
@@ -447,8 +449,7 @@ fn open_ended(trace: &Trace, device: &DeviceFacts, replayed: &Replayed, several_
     if several_ranks {
         return OpenEnded::Ranks;
     }
-    let has_workers = replayed.program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
-    if has_workers && !shapes_vary(trace, device) { OpenEnded::Loader } else { OpenEnded::Nothing }
+    if replayed.has_workers && !shapes_vary(trace, device) { OpenEnded::Loader } else { OpenEnded::Nothing }
 }
 
 /// A wait below this share of the traced steps is not shown by them.
@@ -479,22 +480,25 @@ pub(crate) fn shapes_vary(trace: &Trace, device: &DeviceFacts) -> bool {
 const OFTEN: u32 = 4;
 
 fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replayed> {
-    let program = Program::new(trace, facts, device)?;
+    let mut program = Program::new(trace, facts, device)?;
     let (first, last) = (device.steps.used.first()?, device.steps.used.last()?);
     let index = |number: i64| program.numbers.iter().position(|&n| n == number);
     let (from, to) = (index(first.number)?, index(last.number)? + 1);
     let steps = typical_window(device, from, to);
     let fidelity = fidelity(&program, first.window.start, program.recorded_end);
     let ruler = Ruler::new(trace, facts);
-    let lengths = without_profiler(&program, &ruler);
+    let has_workers = program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
+    let mut lengths = without_profiler(&program, &ruler);
+    program.cut(steps, &mut lengths);
     Some(Replayed {
+        steps: 0..program.steps.len(),
         program,
         fidelity,
-        steps,
         lengths,
         fit: None,
         period: 0,
         ruler,
+        has_workers,
         open_ended: OpenEnded::Nothing,
     })
 }

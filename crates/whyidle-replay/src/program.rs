@@ -12,6 +12,9 @@ use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::tree::{Context, NONE, Opened};
 use whyidle_model::{GpuId, HostId, HostKind, Trace};
 
+use crate::edits::activities_of;
+use crate::simulate::Lengths;
+
 /// Kernels queued on a stream follow each other within this, ns.
 const QUEUED_WITHIN_NS: i64 = 5_000;
 /// A kernel on an idle stream starts within this of its launch, ns.
@@ -121,6 +124,41 @@ impl Program {
     pub fn new(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Self> {
         Builder::new(trace, facts, device).build()
     }
+
+    /// Cuts the graph and lengths for it to some of its steps: what is edited and replayed again and
+    /// again need be no longer. Edges to what goes are gone, as they are when only these steps are replayed.
+    pub fn cut(&mut self, steps: Range<usize>, lengths: &mut Lengths) {
+        let host = self.steps[steps.start].start..self.steps[steps.end - 1].end;
+        let gpu = activities_of(self, steps.clone());
+        keep(&mut self.host, &host);
+        keep(&mut self.gpu, &gpu);
+        keep(&mut self.steps, &steps);
+        keep(&mut self.numbers, &steps);
+        keep(&mut lengths.host, &host);
+        keep(&mut lengths.waits, &host);
+        keep(&mut lengths.gpu, &gpu);
+        let gone = u32::try_from(gpu.start).unwrap_or(NONE);
+        let moved = |node: u32| if gpu.contains(&(node as usize)) { node - gone } else { NONE };
+        for node in &mut self.host {
+            match &mut node.step {
+                HostStep::Launch { first, end, .. } => (*first, *end) = (*first - gone, *end - gone),
+                HostStep::Wait { target } => *target = moved(*target),
+                HostStep::Work => {}
+            }
+        }
+        for node in &mut self.gpu {
+            node.after = moved(node.after);
+        }
+        for nodes in &mut self.steps {
+            *nodes = nodes.start - host.start..nodes.end - host.start;
+        }
+    }
+}
+
+fn keep<T>(list: &mut Vec<T>, range: &Range<usize>) {
+    list.truncate(range.end);
+    list.drain(..range.start);
+    list.shrink_to_fit();
 }
 
 /// What is known of each stream while the graph is built.

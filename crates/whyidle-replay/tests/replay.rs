@@ -79,3 +79,17 @@ fn less_work_never_takes_longer_and_replays_repeat_exactly() {
         prop_assert_eq!(found, steady(&program, &less, steps.clone()));
     });
 }
+
+#[test]
+fn a_cut_program_replays_as_its_steps_in_the_whole() {
+    for path in traces() {
+        let (mut program, _) = program(&path);
+        let mut lengths = Lengths::recorded(&program);
+        let last = program.steps.len() - 1;
+        let steps = last.min(1)..(last + 1).min(3);
+        let whole = steady(&program, &lengths, steps.clone());
+        program.cut(steps.clone(), &mut lengths);
+        assert_eq!(program.steps.len(), steps.len());
+        assert_eq!(steady(&program, &lengths, 0..steps.len()), whole, "{}", path.display());
+    }
+}

@@ -103,7 +103,7 @@ fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<G
 /// Pauses before the kernels that go, ns per step.
 fn pauses(case: &Case<'_>, change: &KernelChange) -> i64 {
     let gone = change.scaled.iter().filter(|&&(_, factor)| factor == 0.0).count();
-    let all = case.replay.as_ref().map_or(1, |replayed| replayed.program.steps.len().max(1));
+    let all = case.facts.host_steps.len().max(1);
     let gap = case.replay.as_ref().map_or(0, |replayed| replayed.program.typical_gap);
     i64::try_from(gone / all).unwrap_or(0) * gap
 }
