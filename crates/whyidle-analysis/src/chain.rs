@@ -113,32 +113,32 @@ fn merge(
     mut b: impl Iterator<Item = Segment>,
     weight: impl Fn(u32) -> u8,
 ) -> Vec<Segment> {
+    const NEVER: Segment = Segment {
+        start: i64::MAX,
+        end: i64::MAX,
+        leaf: NONE,
+        opened: Opened { ops: 0, calls: 0, frames: 0 },
+    };
     let mut out: Vec<Segment> = Vec::with_capacity(estimate);
-    let (mut left, mut right) = (a.next(), b.next());
+    let (mut left, mut right) = (a.next().unwrap_or(NEVER), b.next().unwrap_or(NEVER));
     let mut now = i64::MIN;
     loop {
-        while left.is_some_and(|segment| segment.end <= now) {
-            left = a.next();
+        while left.end <= now {
+            left = a.next().unwrap_or(NEVER);
         }
-        while right.is_some_and(|segment| segment.end <= now) {
-            right = b.next();
+        while right.end <= now {
+            right = b.next().unwrap_or(NEVER);
         }
-        let starts = [left, right].into_iter().flatten().map(|segment| segment.start.max(now)).min();
-        let Some(start) = starts else { break };
-        now = start;
-        let current = |segment: Option<Segment>| segment.filter(|segment| segment.start <= now);
-        let (left_now, right_now) = (current(left), current(right));
-        let pick = match (left_now, right_now) {
-            (Some(l), Some(r)) if weight(r.leaf) > weight(l.leaf) => r,
-            (Some(l), _) => l,
-            (None, Some(r)) => r,
-            (None, None) => break,
-        };
-        let mut end = pick.end;
-        for other in [left, right].into_iter().flatten() {
-            end = if other.start > now { end.min(other.start) } else { end.min(other.end) };
+        now = now.max(left.start.min(right.start));
+        if now == NEVER.start {
+            break;
         }
-        let opened = [left_now, right_now].into_iter().flatten().filter(|segment| segment.start == now);
+        let (left_active, right_active) = (left.start <= now, right.start <= now);
+        let right_wins = right_active && (!left_active || weight(right.leaf) > weight(left.leaf));
+        let pick = if right_wins { right } else { left };
+        let change = |segment: Segment, active| if active { segment.end } else { segment.start };
+        let end = change(left, left_active).min(change(right, right_active));
+        let opened = [left, right].into_iter().filter(|segment| segment.start == now);
         let opened = opened.fold(Opened::default(), |sum, segment| Opened {
             ops: sum.ops.saturating_add(segment.opened.ops),
             calls: sum.calls.saturating_add(segment.opened.calls),

@@ -61,6 +61,8 @@ pub(crate) struct Explainer<'a> {
     /// What took it away last: a synchronisation, or a blocking copy to the device.
     lost_to: Line,
     blocked_in_step: i64,
+    /// Segments of one gap, kept for their room.
+    segments: Vec<Segment>,
 }
 
 impl<'a> Explainer<'a> {
@@ -92,6 +94,7 @@ impl<'a> Explainer<'a> {
             run_ahead: 0,
             lost_to: Line::HostSync,
             blocked_in_step: 0,
+            segments: Vec::new(),
         }
     }
 
@@ -162,17 +165,19 @@ impl<'a> Explainer<'a> {
     /// Splits the time before a late launch by what the launching side did.
     fn split(&mut self, step: u32, span: Span, call: HostId, out: &mut Vec<GapPart>) {
         let thread = self.trace.host.thread[call.index()].index();
-        let segments: Vec<Segment> = if self.chain.threads.contains(&thread) {
-            self.chain.within(span).collect()
+        let mut segments = std::mem::take(&mut self.segments);
+        segments.clear();
+        if self.chain.threads.contains(&thread) {
+            segments.extend(self.chain.within(span));
         } else {
             let (trace, tree) = (self.trace, self.tree);
             let own = self.others.entry(thread).or_insert_with(|| tree.segments(trace, thread).collect());
             let from = own.partition_point(|segment| segment.end <= span.start);
-            own[from..].iter().copied().take_while(|segment| segment.start < span.end).collect()
-        };
+            segments.extend(own[from..].iter().take_while(|segment| segment.start < span.end));
+        }
         let mut now = span.start;
         let mut releasing = self.released_before(span.start);
-        for segment in segments {
+        for &segment in &segments {
             let start = segment.start.max(now);
             let end = segment.end.min(span.end);
             if start > now {
@@ -201,6 +206,7 @@ impl<'a> Explainer<'a> {
         if now < span.end {
             self.charge(step, Line::HostPython, now, span.end, NONE, Opened::default(), out);
         }
+        self.segments = segments;
     }
 
     fn context(&self, leaf: u32) -> Context {

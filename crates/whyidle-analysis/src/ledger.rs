@@ -67,7 +67,12 @@ pub fn ledger(
     painted: &[Piece],
     steps: &[DeviceStep],
 ) -> Ledger {
-    let mut ledger = Ledger { steps: Vec::with_capacity(steps.len()), gaps: Vec::new(), busy: Vec::new() };
+    let mut ledger = Ledger {
+        steps: Vec::with_capacity(steps.len()),
+        // Room that is not used costs nothing; growing costs a copy each time.
+        gaps: Vec::with_capacity(painted.len() * 4),
+        busy: Vec::with_capacity(painted.len()),
+    };
     let mut explainer = Explainer::new(trace, tree, chain);
     for (index, step) in steps.iter().enumerate() {
         let index = u32::try_from(index).unwrap_or(u32::MAX);

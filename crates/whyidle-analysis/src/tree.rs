@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
-use whyidle_model::{GpuKind, HostEvents, HostId, HostKind, Trace};
+use whyidle_model::{GpuId, GpuKind, HostEvents, HostId, HostKind, Trace};
 
 use crate::hostclass::{HostClass, classify};
 use crate::kernelclass::{CopyKind, classify_copy};
@@ -119,8 +119,8 @@ pub struct HostTree {
     by_thread: Vec<Vec<u32>>,
     /// Call of each GPU activity.
     launch_of: Vec<u32>,
-    /// First activity of each call that has one.
-    activity_of: FxHashMap<u32, u32>,
+    /// First activity of each call; [`NONE`] for events without.
+    activity_of: Vec<u32>,
 }
 
 impl HostTree {
@@ -223,8 +223,8 @@ impl HostTree {
     /// Gives the operators around a pageable copy the copy's context, so that what the host does
     /// for `tensor.to(device)` counts as the transfer it is.
     fn mark_copies(&mut self, trace: &Trace) {
-        for &call in self.activity_of.keys() {
-            let id = HostId(call);
+        for activity in 0..self.launch_of.len() {
+            let Some(id) = self.launch_of(GpuId::from_index(activity)) else { continue };
             let context = self.context[id.index()];
             if self.class(trace, id) != HostClass::Copy
                 || !matches!(context, Context::Transfer | Context::Synchronise)
@@ -282,15 +282,16 @@ impl HostTree {
 
     /// The call that launched an activity, if it is in the trace.
     #[must_use]
-    pub fn launch_of(&self, activity: whyidle_model::GpuId) -> Option<HostId> {
+    pub fn launch_of(&self, activity: GpuId) -> Option<HostId> {
         let row = self.launch_of[activity.index()];
         (row != NONE).then_some(HostId(row))
     }
 
     /// The first activity that a call launched.
     #[must_use]
-    pub fn activity_of(&self, call: HostId) -> Option<whyidle_model::GpuId> {
-        self.activity_of.get(&call.0).map(|&row| whyidle_model::GpuId(row))
+    pub fn activity_of(&self, call: HostId) -> Option<GpuId> {
+        let row = self.activity_of[call.index()];
+        (row != NONE).then_some(GpuId(row))
     }
 
     /// Direction of the copy that a call launched; by the call's own name where the activity is missing.
@@ -326,7 +327,7 @@ impl HostTree {
 }
 
 /// Launching call per activity, and first activity per call, by correlation.
-fn link(trace: &Trace) -> (Vec<u32>, FxHashMap<u32, u32>) {
+fn link(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
     let host = &trace.host;
     let mut call_of: FxHashMap<u32, u32> = FxHashMap::default();
     call_of.reserve(trace.gpu.len());
@@ -336,12 +337,12 @@ fn link(trace: &Trace) -> (Vec<u32>, FxHashMap<u32, u32>) {
             call_of.entry(host.link[row]).or_insert(HostId::from_index(row).0);
         }
     }
-    let mut activity_of: FxHashMap<u32, u32> = FxHashMap::default();
-    activity_of.reserve(trace.gpu.len());
+    let mut activity_of = vec![NONE; host.len()];
     let launch_of = (0..trace.gpu.len())
         .map(|row| match call_of.get(&trace.gpu.correlation[row]) {
             Some(&call) if trace.gpu.correlation[row] != 0 => {
-                activity_of.entry(call).or_insert(whyidle_model::GpuId::from_index(row).0);
+                let first = &mut activity_of[call as usize];
+                *first = (*first).min(GpuId::from_index(row).0);
                 call
             }
             _ => NONE,

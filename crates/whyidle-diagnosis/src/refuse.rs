@@ -120,10 +120,7 @@ pub(crate) fn lost_share(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> 
         // Memsets of no bytes leave no activity.
         let launches = facts.tree.class(trace, id) == HostClass::Launch
             && !trace.names.get(trace.host.name[row]).contains("Memset");
-        let start = trace.host.start[row];
-        let at = device.steps.used.partition_point(|step| step.host.start <= start);
-        let inside = at.checked_sub(1).is_some_and(|at| start < device.steps.used[at].host.end);
-        if launches && inside {
+        if launches && device.steps.launched_at(trace.host.start[row]).is_some() {
             all += 1;
             lost += u32::from(facts.tree.activity_of(id).is_none());
         }

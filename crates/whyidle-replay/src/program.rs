@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
             device,
             program: Program {
                 host: Vec::new(),
-                gpu: Vec::new(),
+                gpu: Vec::with_capacity(device.rows.len()),
                 streams: trace.streams.len(),
                 backlog: Vec::new(),
                 start: 0,
