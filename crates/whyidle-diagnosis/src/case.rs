@@ -327,9 +327,17 @@ impl<'a> Case<'a> {
             return (Sym::EMPTY, None);
         }
         let id = HostId(leaf);
-        let frame = self.user_frame_symbol(id);
-        let own = match self.facts.tree.outermost_operator(self.trace, id) {
-            Some(operator) => self.trace.host.name[operator.index()],
+        let (mut frame, mut operator) = (None, None);
+        for at in self.facts.tree.ancestry(id) {
+            let name = self.trace.host.name[at.index()];
+            match self.trace.host.kind[at.index()] {
+                HostKind::Op => operator = Some(name),
+                HostKind::Python if frame.is_none() && self.is_user_frame(name) => frame = Some(name),
+                _ => {}
+            }
+        }
+        let own = match operator {
+            Some(operator) => operator,
             // An annotation alone names no work.
             None if self.trace.host.kind[id.index()] == HostKind::Annotation
                 && self.facts.tree.context(id) == Context::Unnamed =>
@@ -363,13 +371,16 @@ impl<'a> Case<'a> {
     }
 
     fn user_frame_symbol(&self, id: HostId) -> Option<Sym> {
-        let of_user = self.user_frames.get_or_init(|| self.trace.names.map(is_user_frame));
         self.facts
             .tree
             .ancestry(id)
             .filter(|at| self.trace.host.kind[at.index()] == HostKind::Python)
             .map(|at| self.trace.host.name[at.index()])
-            .find(|name| of_user[name.index()])
+            .find(|&name| self.is_user_frame(name))
+    }
+
+    fn is_user_frame(&self, name: Sym) -> bool {
+        self.user_frames.get_or_init(|| self.trace.names.map(is_user_frame))[name.index()]
     }
 
     /// The trace has Python frames.

@@ -243,10 +243,11 @@ pub fn user_frame(trace: &Trace, facts: &Facts, context: &Context, event: HostId
     }
     let event = context.forward_of(trace, facts, event).unwrap_or(event);
     let frames = facts.tree.ancestry(event).filter(|at| trace.host.kind[at.index()] == HostKind::Python);
-    frames.map(|at| trace.host.name[at.index()]).find(|&name| is_user_frame(trace.names.get(name)))
+    frames.map(|at| trace.host.name[at.index()]).find(|&name| context.is_own_frame(name))
 }
 
-fn is_user_frame(name: &str) -> bool {
+/// Whether a name is that of a Python frame of the program itself.
+pub(super) fn is_user_frame(name: &str) -> bool {
     let Some((file, _)) = name.split_once(".py(") else { return false };
     let foreign = ["torch/", "site-packages/", "dist-packages/", "/lib/python", "<frozen", "importlib"];
     !name.starts_with("nn.Module") && !foreign.iter().any(|part| file.contains(part))

@@ -68,6 +68,7 @@ pub fn regions(trace: &Trace, facts: &Facts, context: &Context) -> Vec<Region> {
         context,
         works: trace.names.map(classify),
         compiled: trace.names.map(is_compiled),
+        apart: trace.names.map(is_apart),
         made: Vec::new(),
         latest: FxHashMap::default(),
         parameters: FxHashSet::default(),
@@ -87,6 +88,7 @@ struct Walk<'a> {
     context: &'a Context,
     works: Vec<Work>,
     compiled: Vec<bool>,
+    apart: Vec<bool>,
     made: Vec<Made>,
     /// The latest tensors of each size, oldest first.
     latest: FxHashMap<Volume, Vec<u32>>,
@@ -260,10 +262,7 @@ impl Walk<'_> {
             kind.class,
             O::Softmax | O::RowNorm | O::CrossNorm | O::Copy | O::Reduction | O::Pointwise | O::Fill
         );
-        if !by_class
-            || self.context.operators.inputs(kind).is_empty()
-            || is_apart(self.trace.names.get(kind.name))
-        {
+        if !by_class || self.context.operators.inputs(kind).is_empty() || self.apart[kind.name.index()] {
             return false;
         }
         let kernels = launched.activities.iter().all(|&id| match self.trace.gpu.kind[id.index()] {
