@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 use whyidle_analysis::communication;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
-use whyidle_analysis::hostclass::is_user_frame;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::tree::{Context, NONE};
@@ -50,8 +49,6 @@ pub struct Case<'a> {
     pub lines: Vec<Estimate>,
     models: OnceLock<models::Context>,
     collectives: OnceLock<Vec<communication::Use>>,
-    /// By symbol: whether it names a frame of the user's own code.
-    user_frames: OnceLock<Vec<bool>>,
 }
 
 /// The replay of a case, fitted to its true step.
@@ -136,7 +133,6 @@ impl<'a> Case<'a> {
             lines,
             models: OnceLock::new(),
             collectives: OnceLock::new(),
-            user_frames: OnceLock::new(),
         };
         case.lines = project(&case);
         case
@@ -329,10 +325,9 @@ impl<'a> Case<'a> {
         let id = HostId(leaf);
         let (mut frame, mut operator) = (None, None);
         for at in self.facts.tree.ancestry(id) {
-            let name = self.trace.host.name[at.index()];
             match self.trace.host.kind[at.index()] {
-                HostKind::Op => operator = Some(name),
-                HostKind::Python if frame.is_none() && self.is_user_frame(name) => frame = Some(name),
+                HostKind::Op => operator = Some(self.trace.host.name[at.index()]),
+                HostKind::Python => frame = frame.or_else(|| self.facts.as_user_frame(self.trace, at)),
                 _ => {}
             }
         }
@@ -367,20 +362,7 @@ impl<'a> Case<'a> {
     /// The innermost frame of the user's own code around an event, where the trace has stacks.
     #[must_use]
     pub fn user_frame(&self, id: HostId) -> Option<String> {
-        self.user_frame_symbol(id).map(|frame| self.trace.names.get(frame).to_owned())
-    }
-
-    fn user_frame_symbol(&self, id: HostId) -> Option<Sym> {
-        self.facts
-            .tree
-            .ancestry(id)
-            .filter(|at| self.trace.host.kind[at.index()] == HostKind::Python)
-            .map(|at| self.trace.host.name[at.index()])
-            .find(|&name| self.is_user_frame(name))
-    }
-
-    fn is_user_frame(&self, name: Sym) -> bool {
-        self.user_frames.get_or_init(|| self.trace.names.map(is_user_frame))[name.index()]
+        self.facts.user_frame(self.trace, id).map(|frame| self.trace.names.get(frame).to_owned())
     }
 
     /// The trace has Python frames.

@@ -8,20 +8,12 @@ use whyidle_analysis::tree::Context;
 use whyidle_replay::edits::remove_contexts;
 
 use super::support::{
-    SLOWED_BY_WORKERS, allow_for_slower_host, finding, gain_by_replay, line_evidence, places, remedy, worth,
+    SLOWED_BY_WORKERS, allow_for_slower_host, finding, gain_by_replay, line_evidence, loader_code, places,
+    remedy, worth,
 };
 use crate::case::Case;
 use crate::message::Message;
 use crate::verdict::{Change, Finding, Method};
-
-const CODE: &str = "loader = DataLoader(
-    dataset,
-    batch_size=batch_size,
-    num_workers={workers},
-    pin_memory=True,
-    persistent_workers=True,
-    prefetch_factor=4,
-)";
 
 /// Workers beyond what the mean item time asks for: items vary, and a drained queue stalls at once.
 const RESERVE: f64 = 1.3;
@@ -41,7 +33,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     evidence.extend(places(case, Line::DataInProcess, 3));
     let summary = Message::new("fix-data-in-process").count("workers", workers);
     let steps = ["fix-data-ahead", "fix-data-main-guard", "fix-data-threads"];
-    let remedy = remedy(summary, &steps, &CODE.replace("{workers}", &workers.to_string()));
+    let remedy = remedy(summary, &steps, &loader_code(&workers.to_string()));
     Some(finding(case, "data.in_process", cost, gain, evidence, remedy))
 }
 

@@ -8,21 +8,12 @@ use whyidle_analysis::tree::Context;
 use whyidle_replay::edits::remove_contexts;
 
 use super::support::{
-    SLOWED_BY_WORKERS, allow_for_slower_host, finding, gain_by_replay, line_evidence, places, remedy, timed,
-    worth,
+    SLOWED_BY_WORKERS, allow_for_slower_host, finding, gain_by_replay, line_evidence, loader_code, places,
+    remedy, timed, worth,
 };
 use crate::case::Case;
 use crate::message::Message;
 use crate::verdict::{Change, Finding, Method};
-
-const CODE: &str = "loader = DataLoader(
-    dataset,
-    batch_size=batch_size,
-    num_workers={workers},
-    pin_memory=True,
-    persistent_workers=True,
-    prefetch_factor=4,
-)";
 
 /// Workers beyond the bare ratio of rates: items vary, and a drained queue stalls at once.
 const RESERVE: f64 = 1.2;
@@ -55,8 +46,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         Some((from, to)) => Message::new("fix-data-workers").count("from", from).count("to", to),
         None => Message::new("fix-data-workers-unknown"),
     };
-    let code =
-        CODE.replace("{workers}", &wanted.map_or_else(|| "workers".to_owned(), |(_, to)| to.to_string()));
+    let code = loader_code(&wanted.map_or_else(|| "workers".to_owned(), |(_, to)| to.to_string()));
     let steps = ["fix-data-ahead", "fix-data-cores", "fix-data-threads", "fix-data-shards"];
     Some(finding(case, "data.workers", cost, gain, evidence, remedy(summary, &steps, &code)))
 }

@@ -207,3 +207,17 @@ pub(crate) fn finding(
 pub(crate) fn remedy(summary: Message, steps: &[&'static str], code: &str) -> Remedy {
     Remedy { summary, steps: steps.iter().map(|id| Message::new(id)).collect(), code: code.to_owned() }
 }
+
+/// A loader with worker processes; `workers` is a number, or a name where none can be given.
+pub(crate) fn loader_code(workers: &str) -> String {
+    format!(
+        "loader = DataLoader(
+    dataset,
+    batch_size=batch_size,
+    num_workers={workers},
+    pin_memory=True,
+    persistent_workers=True,
+    prefetch_factor=4,
+)"
+    )
+}

@@ -2,7 +2,7 @@
 
 use whyidle_diagnosis::Basis;
 
-use crate::support::{finding, judged, lab, median_and_worst};
+use crate::support::{finding, lab, median_and_worst};
 
 #[test]
 fn the_unprofiled_step_is_estimated_or_refused() {
@@ -10,35 +10,28 @@ fn the_unprofiled_step_is_estimated_or_refused() {
     let (mut starved, mut all) = (0, 0);
     for recorded in lab() {
         let several_ranks = recorded.trace.meta.distributed.as_ref().is_some_and(|job| job.world_size > 1);
-        judged(
-            &recorded.trace,
-            None,
-            |_| true,
-            |result| {
-                let (case, verdict) =
-                    result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                let error = (case.step.ns as f64 / recorded.step_ns() as f64 - 1.0).abs();
-                let work_bound = recorded
-                    .list("primary")
-                    .iter()
-                    .all(|id| id.starts_with("compute.") || *id == "memory.recompute");
-                all += 1;
-                match verdict.step.basis {
-                    Basis::Estimated if work_bound => device_bound.push((error, recorded.name.clone())),
-                    // Of several host-bound ranks the interval says how little is known.
-                    Basis::Estimated if !several_ranks => host_bound.push(error),
-                    Basis::Estimated => {}
-                    _ => {
-                        starved += 1;
-                        assert!(
-                            verdict.ruling.doubts.iter().any(|doubt| doubt.id == "doubt-starved"),
-                            "{}",
-                            recorded.name
-                        );
-                    }
+        recorded.judged(None, |case, verdict| {
+            let error = (case.step.ns as f64 / recorded.step_ns() as f64 - 1.0).abs();
+            let work_bound = recorded
+                .list("primary")
+                .iter()
+                .all(|id| id.starts_with("compute.") || *id == "memory.recompute");
+            all += 1;
+            match verdict.step.basis {
+                Basis::Estimated if work_bound => device_bound.push((error, recorded.name.clone())),
+                // Of several host-bound ranks the interval says how little is known.
+                Basis::Estimated if !several_ranks => host_bound.push(error),
+                Basis::Estimated => {}
+                _ => {
+                    starved += 1;
+                    assert!(
+                        verdict.ruling.doubts.iter().any(|doubt| doubt.id == "doubt-starved"),
+                        "{}",
+                        recorded.name
+                    );
                 }
-            },
-        );
+            }
+        });
     }
     for (error, name) in &device_bound {
         assert!(*error <= 0.03, "{name}: GPU-bound, {error:.3} off");
@@ -63,24 +56,16 @@ fn cures_bring_what_was_measured() {
             let after = gain["step_ms_after"].as_f64().unwrap();
             let (low, high) =
                 (gain["low_ms"].as_f64().unwrap_or(after), gain["high_ms"].as_f64().unwrap_or(after));
-            judged(
-                &recorded.trace,
-                Some(recorded.step_ns()),
-                |_| true,
-                |result| {
-                    let (_, verdict) =
-                        result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                    let found =
-                        finding(verdict, cause).unwrap_or_else(|| panic!("{}: no {cause}", recorded.name));
-                    let predicted =
-                        found.gain.as_ref().unwrap_or_else(|| panic!("{}: no gain", recorded.name));
-                    let ms = predicted.step_after.ns as f64 / 1e6;
-                    let error = if ms < low { 1.0 - ms / low } else { (ms / high - 1.0).max(0.0) };
-                    eprintln!("{}: {cause} predicted {ms:.1}, measured {low:.1}–{high:.1} ms", recorded.name);
-                    let list = if cause.starts_with("compute.") { &mut kernels } else { &mut waits };
-                    list.push(error);
-                },
-            );
+            recorded.judged(Some(recorded.step_ns()), |_, verdict| {
+                let found =
+                    finding(verdict, cause).unwrap_or_else(|| panic!("{}: no {cause}", recorded.name));
+                let predicted = found.gain.as_ref().unwrap_or_else(|| panic!("{}: no gain", recorded.name));
+                let ms = predicted.step_after.ns as f64 / 1e6;
+                let error = if ms < low { 1.0 - ms / low } else { (ms / high - 1.0).max(0.0) };
+                eprintln!("{}: {cause} predicted {ms:.1}, measured {low:.1}–{high:.1} ms", recorded.name);
+                let list = if cause.starts_with("compute.") { &mut kernels } else { &mut waits };
+                list.push(error);
+            });
         }
     }
     for (list, median_limit, worst_limit) in [(waits, 0.05, 0.12), (kernels, 0.08, 0.15)] {
@@ -95,18 +80,11 @@ fn cures_bring_what_was_measured() {
 fn replay_reproduces_every_trace_that_it_predicts_from() {
     let mut errors = Vec::new();
     for recorded in lab() {
-        judged(
-            &recorded.trace,
-            Some(recorded.step_ns()),
-            |_| true,
-            |result| {
-                let (case, _) =
-                    result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                let replay = case.replay.as_ref().unwrap();
-                assert!(replay.fidelity.error <= 0.03, "{}: {}", recorded.name, replay.fidelity.error);
-                errors.push(replay.fidelity.error);
-            },
-        );
+        recorded.judged(Some(recorded.step_ns()), |case, _| {
+            let replay = case.replay.as_ref().unwrap();
+            assert!(replay.fidelity.error <= 0.03, "{}: {}", recorded.name, replay.fidelity.error);
+            errors.push(replay.fidelity.error);
+        });
     }
     let (median, _) = median_and_worst(errors);
     assert!(median <= 0.001, "median replay error {median}");

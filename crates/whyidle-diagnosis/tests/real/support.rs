@@ -39,6 +39,20 @@ impl Recorded {
         self.truth[key].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect()
     }
 
+    /// Runs `check` on its verdict; a refusal is a failure.
+    pub(crate) fn judged(&self, step_ns: Option<i64>, check: impl FnOnce(&Case<'_>, &Verdict)) {
+        judged(
+            &self.trace,
+            step_ns,
+            |_| true,
+            |result| {
+                let (case, verdict) =
+                    result.unwrap_or_else(|refusal| panic!("{}: {}", self.name, refusal.code));
+                check(case, verdict);
+            },
+        );
+    }
+
     /// One rank's trace cannot tell that another rank is late.
     pub(crate) fn needs_all_ranks(&self) -> bool {
         self.list("primary").iter().any(|id| id.starts_with("rank."))
