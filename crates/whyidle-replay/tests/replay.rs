@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
+use whyidle_analysis::tree::NONE;
 use whyidle_readers::{ReadOptions, read_trace};
-use whyidle_replay::program::Program;
+use whyidle_replay::critical::critical_path;
+use whyidle_replay::program::{HostStep, Program};
 use whyidle_replay::simulate::{GONE, Lengths, Steady, fidelity, steady};
 
 fn traces() -> Vec<PathBuf> {
@@ -91,5 +93,84 @@ fn a_cut_program_replays_as_its_steps_in_the_whole() {
         program.cut(steps.clone(), &mut lengths);
         assert_eq!(program.steps.len(), steps.len());
         assert_eq!(steady(&program, &lengths, 0..steps.len()), whole, "{}", path.display());
+    }
+}
+
+#[test]
+fn the_critical_path_fills_the_steps_and_shortening_it_alone_shortens_them() {
+    for path in traces() {
+        let (program, _) = program(&path);
+        let lengths = Lengths::recorded(&program);
+        let steps = 0..program.steps.len();
+        let found = critical_path(&program, &lengths, steps.clone());
+        let sum: i64 = found.gpu.iter().chain(&found.host).sum::<i64>() + found.latency_ns + found.pause_ns;
+        assert_eq!(sum, found.total_ns, "{}", path.display());
+        let period = steady(&program, &lengths, steps.clone()).period;
+        let per_step = found.total_ns / found.steps;
+        assert!((per_step - period).abs() * 200 <= period, "{}: {per_step} {period}", path.display());
+
+        // Whatever is not on the path may go: the step stays as it is, or what was hidden behind it shows.
+        let mut off = lengths.clone();
+        off.gpu.iter_mut().zip(&found.gpu).filter(|(_, on)| **on == 0).for_each(|(ns, _)| *ns = 0);
+        off.host.iter_mut().zip(&found.host).filter(|(_, on)| **on == 0).for_each(|(ns, _)| *ns = 0);
+        let without_the_rest = steady(&program, &off, steps.clone()).period;
+        assert!(
+            (without_the_rest - period).abs() * 50 <= period,
+            "{}: {without_the_rest} {period}",
+            path.display()
+        );
+        // What is on it counts.
+        let mut on = lengths.clone();
+        on.gpu.iter_mut().zip(&found.gpu).filter(|(_, on)| **on > 0).for_each(|(ns, _)| *ns /= 2);
+        on.host.iter_mut().zip(&found.host).filter(|(_, on)| **on > 0).for_each(|(ns, _)| *ns /= 2);
+        assert!(steady(&program, &on, steps).period < period, "{}", path.display());
+    }
+}
+
+/// Every kind of edge is needed: without it some trace is no longer reproduced.
+#[test]
+fn without_a_kind_of_edge_the_replay_goes_astray() {
+    const FREE: i64 = i64::MIN / 4;
+    type Cut = fn(&mut Program);
+    let kinds: [(&str, Cut); 5] = [
+        ("launch", |program| program.gpu.iter_mut().for_each(|node| node.latency = FREE)),
+        ("stream order", |program| program.gpu.iter_mut().for_each(|node| node.gap = FREE)),
+        ("awaited streams", |program| {
+            program.gpu.iter_mut().for_each(|node| (node.after, node.not_before) = (NONE, i64::MIN));
+        }),
+        ("device to host", |program| {
+            for node in &mut program.host {
+                match &mut node.step {
+                    HostStep::Launch { blocks, .. } => *blocks = false,
+                    HostStep::Wait { target } => *target = NONE,
+                    HostStep::Work => {}
+                }
+            }
+        }),
+        ("host order", |program| program.host.iter_mut().for_each(|node| node.length = 0)),
+    ];
+    for (kind, cut) in kinds {
+        let error = |path: &PathBuf| {
+            let (mut program, start) = program(path);
+            cut(&mut program);
+            fidelity(&program, start, program.recorded_end).error
+        };
+        let worst = traces().iter().map(error).fold(0.0, f64::max);
+        assert!(worst > 0.01, "without {kind} edges the worst error is {worst}");
+    }
+}
+
+#[test]
+fn slack_is_small_and_no_gap_becomes_a_delay() {
+    for path in traces() {
+        let (program, start) = program(&path);
+        let found = fidelity(&program, start, program.recorded_end);
+        assert!(found.slack <= 0.01, "{}: slack {}", path.display(), found.slack);
+        // Between the nodes of a graph, where the profiler shows nothing.
+        assert!(found.unrecorded <= 0.03, "{}: {}", path.display(), found.unrecorded);
+        // Distances that edges keep are launch latencies and hand-overs, never a wait.
+        for node in &program.gpu {
+            assert!(node.gap <= 80_000 && node.lag <= 60_000, "{}: {node:?}", path.display());
+        }
     }
 }

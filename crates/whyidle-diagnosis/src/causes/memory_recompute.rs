@@ -6,14 +6,16 @@
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::NONE;
-use whyidle_model::HostId;
+use whyidle_model::{GpuId, HostId};
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 
 use super::memory_headroom::traced_peak;
-use super::support::{change, counted, finding, gain_by_replay, line_evidence, remedy, shared, worth};
+use super::support::{change, counted, finding, line_evidence, remedy, shared, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Finding, Method};
+use crate::what_if::Setting;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::Recompute)?;
@@ -36,25 +38,30 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if let Some(used) = used {
         evidence.push(shared(Message::new("ev-memory-used").share("share", used), used));
     }
-    let gain = fits.then(|| {
-        gain_by_replay(case, change("no_recompute"), Method::Replay, |program, lengths| {
-            scale_activities(program, lengths, |id| {
-                (case.facts.works[id.index()] == Work::Recompute).then_some(0.0)
-            });
-            drop_empty_launches(program, lengths);
-            // The host runs that forward a second time as well.
-            for (at, node) in program.host.iter().enumerate() {
-                if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
-                    lengths.host[at] = 0;
-                }
-            }
-        })
-    });
+    let gain = edit(case, None).filter(|_| fits).and_then(|edit| gain(case, &edit));
     let summary = match (used, fits) {
         (Some(_), true) => Message::new("fix-memory-recompute"),
         (Some(_), false) => Message::new("fix-memory-recompute-full"),
         (None, _) => Message::new("fix-memory-recompute-unknown"),
     };
     let steps = ["fix-recompute-selective", "fix-recompute-rule"];
-    Some(finding(case, "memory.recompute", cost, gain.flatten(), evidence, remedy(summary, &steps, "")))
+    Some(finding(case, "memory.recompute", cost, gain, evidence, remedy(summary, &steps, "")))
+}
+
+/// Activations kept: the second forward goes, its kernels as well as the host's part.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let again = |id: GpuId| case.facts.works[id.index()] == Work::Recompute;
+    if !case.device.rows.iter().any(|&row| again(GpuId(row))) {
+        return None;
+    }
+    let edit = Edit::new(change("no_recompute"), Method::Replay, move |program, lengths| {
+        scale_activities(program, lengths, |id| again(id).then_some(0.0));
+        drop_empty_launches(program, lengths);
+        for (at, node) in program.host.iter().enumerate() {
+            if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
+                lengths.host[at] = 0;
+            }
+        }
+    });
+    Some(edit.shortening_kernels())
 }

@@ -6,7 +6,9 @@ use serde_json::Value;
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
 use whyidle_diagnosis::case::Case;
-use whyidle_diagnosis::{Finding, Known, Refusal, Verdict, judge, refuse_device, refuse_trace};
+use whyidle_diagnosis::{
+    Answer, Finding, Known, Refusal, Verdict, Wanted, WhatIf, judge, refuse_device, refuse_trace,
+};
 use whyidle_model::Trace;
 use whyidle_readers::{ReadOptions, read_trace};
 
@@ -41,16 +43,36 @@ impl Recorded {
 
     /// Runs `check` on its verdict; a refusal is a failure.
     pub(crate) fn judged(&self, step_ns: Option<i64>, check: impl FnOnce(&Case<'_>, &Verdict)) {
-        judged(
+        self.asked(step_ns, &[], check);
+    }
+
+    /// The same, with what-ifs.
+    pub(crate) fn asked(
+        &self,
+        step_ns: Option<i64>,
+        what_if: &[&str],
+        check: impl FnOnce(&Case<'_>, &Verdict),
+    ) {
+        let what_if = what_if.iter().map(|text| WhatIf::parse(text).unwrap()).collect();
+        let wanted = Wanted { what_if, critical_path: true };
+        judged_with(
             &self.trace,
             step_ns,
             |_| true,
+            &wanted,
             |result| {
                 let (case, verdict) =
                     result.unwrap_or_else(|refusal| panic!("{}: {}", self.name, refusal.code));
                 check(case, verdict);
             },
         );
+    }
+
+    /// The answer to one what-if.
+    pub(crate) fn answer(&self, step_ns: Option<i64>, what_if: &str) -> Answer {
+        let mut answer = None;
+        self.asked(step_ns, &[what_if], |_, verdict| answer = verdict.what_if.first().cloned());
+        answer.unwrap()
     }
 
     /// One rank's trace cannot tell that another rank is late.
@@ -87,6 +109,16 @@ pub(crate) fn judged<T>(
     keep: impl Fn(i64) -> bool,
     check: impl FnOnce(Result<(&Case<'_>, &Verdict), &Refusal>) -> T,
 ) -> T {
+    judged_with(trace, step_ns, keep, &Wanted::default(), check)
+}
+
+fn judged_with<T>(
+    trace: &Trace,
+    step_ns: Option<i64>,
+    keep: impl Fn(i64) -> bool,
+    wanted: &Wanted,
+    check: impl FnOnce(Result<(&Case<'_>, &Verdict), &Refusal>) -> T,
+) -> T {
     if let Some(refusal) = refuse_trace(trace, &[]) {
         return check(Err(&refusal));
     }
@@ -98,7 +130,7 @@ pub(crate) fn judged<T>(
     }
     let known = Known { step_given_ns: step_ns, ..Known::default() };
     let cases = [Case::new(trace, &facts, device, known)];
-    let verdict = judge(&cases, Vec::new(), "trace.json.gz").unwrap();
+    let verdict = judge(&cases, Vec::new(), "trace.json.gz", wanted).unwrap();
     check(Ok((&cases[0], &verdict)))
 }
 
