@@ -20,6 +20,9 @@ use crate::known::Known;
 use crate::projection::project;
 use crate::verdict::{Basis, Estimate};
 
+/// The same step timed in another run.
+const RUNS_DIFFER: f64 = 1.015;
+
 /// Above this replay error, or with more time than this that no edge explains, nothing is predicted.
 pub(crate) const REPLAY_LIMIT: f64 = 0.10;
 /// A step window of this many steps is enough for a steady replay and keeps it cheap.
@@ -111,6 +114,7 @@ impl<'a> Case<'a> {
             } else if basis == Basis::Traced {
                 let found = unprofiled::estimate(
                     &replayed.program,
+                    &facts.works,
                     &replayed.lengths,
                     replayed.steps.clone(),
                     trust(&replayed.ruler, several_ranks),
@@ -123,7 +127,11 @@ impl<'a> Case<'a> {
                         step = Estimate {
                             ns: cap(found.ns),
                             low_ns: cap(found.low_ns),
-                            high_ns: found.high_ns.clamp(cap(found.ns), traced.max(cap(found.ns))),
+                            // Runs of one program differ by this much in any case.
+                            high_ns: found
+                                .high_ns
+                                .min(traced)
+                                .max((cap(found.ns) as f64 * RUNS_DIFFER) as i64),
                         };
                         basis = Basis::Estimated;
                         device_bound = found.device_bound;

@@ -116,12 +116,17 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
         (Basis::Traced, Some(Refused::Starved)) => {
             doubt(Confidence::Low, Message::new("doubt-starved"));
         }
+        (Basis::Traced, Some(Refused::Ranks)) => doubt(Confidence::Low, Message::new("doubt-ranks")),
+        (Basis::Traced, Some(Refused::Items)) => doubt(Confidence::Low, Message::new("doubt-items")),
         (Basis::Traced, Some(Refused::Uncalibrated)) => {
             doubt(Confidence::Low, Message::new("doubt-uncalibrated"));
         }
         (Basis::Traced, _) => doubt(Confidence::Low, Message::new("doubt-traced")),
         (Basis::Estimated, _) if !case.device_bound => {
-            doubt(Confidence::Medium, Message::new("doubt-estimated"))
+            doubt(Confidence::Medium, Message::new("doubt-estimated"));
+        }
+        (Basis::Estimated, _) if case.replay.as_ref().is_some_and(|replayed| replayed.has_workers) => {
+            doubt(Confidence::Medium, Message::new("doubt-queues").count("steps", case.steps()));
         }
         _ => {}
     }

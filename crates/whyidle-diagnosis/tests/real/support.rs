@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
+use whyidle_analysis::ledger::Line;
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
     Answer, Finding, Known, Refusal, Verdict, Wanted, WhatIf, judge, refuse_device, refuse_trace,
@@ -26,6 +27,7 @@ pub(crate) fn folder(variable: &str, default: &str) -> Option<PathBuf> {
 /// A recording with what was measured of it.
 pub(crate) struct Recorded {
     pub(crate) name: String,
+    pub(crate) path: PathBuf,
     pub(crate) trace: Trace,
     pub(crate) truth: Value,
 }
@@ -75,6 +77,22 @@ impl Recorded {
         answer.unwrap()
     }
 
+    /// Its trace, or of several ranks' that of the one that waits least in collectives: the one that is shown.
+    pub(crate) fn of_the_rank_shown(self) -> Self {
+        let waits = |recorded: &Self| {
+            let mut waits = 0;
+            recorded.judged(None, |case, _| waits = case.device.ledger.total(Line::Communication));
+            waits
+        };
+        let other = self.path.with_file_name("trace_rank1.json.gz");
+        if !other.is_file() {
+            return self;
+        }
+        let trace = read_trace(&other, &ReadOptions::default()).unwrap();
+        let other = Self { name: self.name.clone(), path: other, trace, truth: self.truth.clone() };
+        if waits(&other) < waits(&self) { other } else { self }
+    }
+
     /// One rank's trace cannot tell that another rank is late.
     pub(crate) fn needs_all_ranks(&self) -> bool {
         self.list("primary").iter().any(|id| id.starts_with("rank."))
@@ -94,7 +112,8 @@ pub(crate) fn lab() -> Vec<Recorded> {
             let Some(path) = traces.iter().find(|path| path.is_file()) else { continue };
             if all.iter().all(|known| known.name != *name) {
                 let trace = read_trace(path, &ReadOptions::default()).unwrap();
-                all.push(Recorded { name: name.clone(), trace, truth: truth.clone() });
+                let (name, path) = (name.clone(), path.clone());
+                all.push(Recorded { name, path, trace, truth: truth.clone() });
             }
         }
     }
