@@ -9,7 +9,7 @@ use whyidle_analysis::facts::Facts;
 use whyidle_analysis::tree::NONE;
 use whyidle_readers::{ReadOptions, read_trace};
 use whyidle_replay::critical::critical_path;
-use whyidle_replay::program::{HostStep, Program};
+use whyidle_replay::program::{AfterBy, HostStep, Program};
 use whyidle_replay::simulate::{GONE, Lengths, Steady, fidelity, steady};
 
 fn traces() -> Vec<PathBuf> {
@@ -173,4 +173,54 @@ fn slack_is_small_and_no_gap_becomes_a_delay() {
             assert!(node.gap <= 80_000 && node.lag <= 60_000, "{}: {node:?}", path.display());
         }
     }
+}
+
+/// Two streams: the second's kernel is launched early and starts when the first's has ended.
+fn two_streams(sync: &str, late_us: i64) -> Program {
+    let call = |name: &str, ts: i64, id: i64| {
+        format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":5,"args":{{"correlation":{id}}}}},"#
+        )
+    };
+    let kernel = |stream: i64, ts: i64, id: i64| {
+        format!(
+            r#"{{"ph":"X","cat":"kernel","name":"k{id}","pid":0,"tid":{stream},"ts":{ts},"dur":100,"args":{{"device":0,"stream":{stream},"correlation":{id}}}}},"#
+        )
+    };
+    let mut events = String::new();
+    for step in 0..2 {
+        let (t, id) = (1_000 * step, 10 * step);
+        events += &format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,"ts":{t},"dur":999}},"#
+        );
+        events += &(call("cudaLaunchKernel", t + 10, id + 1) + &kernel(7, t + 20, id + 1));
+        events += &(call("cudaEventRecord", t + 20, id + 2) + &call("cudaStreamWaitEvent", t + 26, id + 3));
+        events += &(call("cudaLaunchKernel", t + 40, id + 4) + &kernel(20, t + 120 + late_us, id + 4));
+        if !sync.is_empty() {
+            let (wait, record) = (id + 3, id + 2);
+            events += &format!(
+                r#"{{"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","pid":0,"tid":20,"ts":{},"dur":1,"args":{{"cuda_sync_kind":"{sync}","device":0,"stream":20,"correlation":{wait},"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":{record}}}}},"#,
+                t + 27
+            );
+        }
+    }
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.trim_end_matches(','));
+    let trace = whyidle_readers::read_trace_from(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let facts = Facts::new(&trace);
+    let device = facts.device(&trace, 0, |_| true);
+    Program::new(&trace, &facts, &device).unwrap()
+}
+
+#[test]
+fn a_wait_between_streams_is_taken_from_its_record_or_inferred_and_says_which() {
+    let recorded = two_streams("Stream Wait Event", 3);
+    assert_eq!((recorded.gpu[1].after, recorded.gpu[1].after_by), (0, AfterBy::Recorded));
+    assert_eq!((recorded.gpu[1].lag, recorded.slack), (3_000, 0));
+    let inferred = two_streams("", 20);
+    assert_eq!((inferred.gpu[1].after, inferred.gpu[1].after_by), (0, AfterBy::Inferred));
+    assert_eq!((inferred.gpu[1].lag, inferred.slack), (20_000, 0));
+    // Nothing ended shortly before it started: the time is slack, not a delay.
+    let unexplained = two_streams("", 300);
+    assert_eq!(unexplained.gpu[1].lag, 0);
+    assert_eq!(unexplained.slack, 2 * 300_000);
 }

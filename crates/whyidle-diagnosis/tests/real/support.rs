@@ -131,7 +131,7 @@ pub(crate) fn judged<T>(
     judged_with(trace, step_ns, keep, &Wanted::default(), check)
 }
 
-fn judged_with<T>(
+pub(crate) fn judged_with<T>(
     trace: &Trace,
     step_ns: Option<i64>,
     keep: impl Fn(i64) -> bool,
