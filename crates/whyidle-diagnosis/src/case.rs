@@ -508,6 +508,7 @@ fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replaye
     let ruler = Ruler::new(trace, facts);
     let has_workers = program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
     let mut lengths = without_profiler(&program, &ruler);
+    program.level_tail(&mut lengths, steps.clone());
     program.cut(steps, &mut lengths);
     Some(Replayed {
         steps: 0..program.steps.len(),

@@ -99,6 +99,16 @@ impl<'a> Edit<'a> {
         edit.shortening_kernels()
     }
 
+    /// The host's own work becomes slower by this factor.
+    pub(crate) fn with_slower_host(mut self, factor: f64) -> Self {
+        let apply = self.apply;
+        self.apply = Box::new(move |program, lengths| {
+            apply(program, lengths);
+            slow_host(program, lengths, factor);
+        });
+        self
+    }
+
     /// It takes away or shortens work of the GPU itself; any other edit leaves kernels as long as they are.
     pub(crate) fn shortening_kernels(mut self) -> Self {
         self.shortens_kernels = true;
@@ -212,8 +222,8 @@ fn interval(case: &Case<'_>, edits: &[&Edit<'_>], ns: i64, device_bound: bool) -
     let doubt: f64 = edits.iter().map(|edit| edit.doubt).sum();
     let savings: Vec<Saving> = edits.iter().filter_map(|edit| edit.kernels).collect();
     let spread = if device_bound { AFTER_DEVICE_BOUND } else { AFTER_HOST_BOUND };
-    let others = savings.len() < edits.len();
-    let mut step = around(case, ns, if others { spread.max(doubt) } else { doubt });
+    let by_model_alone = savings.len() == edits.len() && device_bound;
+    let mut step = around(case, ns, if by_model_alone { doubt } else { spread.max(doubt) });
     let best: i64 = savings.iter().map(|saving| saving.best).sum();
     // The models' own doubt counts only as far as their saving reaches the step.
     let reached = ((case.step.ns - ns) as f64 / best.max(1) as f64).clamp(0.0, 1.0);

@@ -147,7 +147,7 @@ pub(crate) fn answer(case: &Case<'_>, asked: &WhatIf) -> Answer {
             Some(edit) => edits.push(edit),
             None => notes.push(Message::new("what-if-nothing-there").name("cause", *id)),
         }
-        if *id == "comm.exposed" || *id == "comm.accumulation" {
+        if *id == "comm.exposed" && has_batch_norm(case) {
             notes.push(Message::new("what-if-batch-norm"));
         }
     }
@@ -158,6 +158,11 @@ pub(crate) fn answer(case: &Case<'_>, asked: &WhatIf) -> Answer {
     }
     let causes = asked.remedies.iter().map(|(id, _)| *id).collect();
     Answer { asked: asked.asked.clone(), causes, gain, notes }
+}
+
+/// Statistics of a batch depend on its size.
+fn has_batch_norm(case: &Case<'_>) -> bool {
+    case.trace.host.name.iter().any(|&name| case.trace.names.get(name).contains("batch_norm"))
 }
 
 #[cfg(test)]

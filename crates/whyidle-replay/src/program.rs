@@ -156,6 +156,38 @@ impl Program {
         Builder::new(trace, facts, device).build()
     }
 
+    /// Gives the last of `steps` the tail that the step before them had.
+    ///
+    /// A step's period ends with its last activity, so what the host does after a step's last launch lies in the next
+    /// period: the window holds the tail of the step before it, and not its own last one, where a profiler may be
+    /// stopping. Without a step before, the first of `steps` stands for it.
+    pub fn level_tail(&mut self, lengths: &mut Lengths, steps: Range<usize>) {
+        let (model, last) = (steps.start.saturating_sub(1), steps.end - 1);
+        if model == last {
+            return;
+        }
+        let (from, to) = (self.tail(model), self.tail(last));
+        let sum = |of: &dyn Fn(usize) -> i64, nodes: Range<usize>| nodes.map(of).sum::<i64>();
+        let scale = |ns: i64, wanted: i64, now: i64| {
+            (i128::from(ns) * i128::from(wanted) / i128::from(now.max(1))) as i64
+        };
+        let (wanted, now) =
+            (sum(&|at| lengths.host[at], from.clone()), sum(&|at| lengths.host[at], to.clone()));
+        to.clone().for_each(|at| lengths.host[at] = scale(lengths.host[at], wanted, now));
+        let (wanted, now) =
+            (sum(&|at| self.host[at].length, from), sum(&|at| self.host[at].length, to.clone()));
+        to.for_each(|at| self.host[at].length = scale(self.host[at].length, wanted, now));
+    }
+
+    /// Host nodes after a step's last launch.
+    fn tail(&self, step: usize) -> Range<usize> {
+        let nodes = self.steps[step].clone();
+        let launches =
+            |at: &usize| matches!(self.host[*at].step, HostStep::Launch { first, end, .. } if first < end);
+        let last = nodes.clone().rev().find(launches);
+        last.map_or(nodes.start, |at| at + 1)..nodes.end
+    }
+
     /// Cuts the graph and lengths for it to some of its steps: what is edited and replayed again and
     /// again need be no longer. Edges to what goes are gone, as they are when only these steps are replayed.
     pub fn cut(&mut self, steps: Range<usize>, lengths: &mut Lengths) {
@@ -344,15 +376,12 @@ impl<'a> Builder<'a> {
         let mut off_chain = self.off_chain_launches(start, end).into_iter().peekable();
         let mut consumed = start;
         let mut step = 0;
+        let host_steps = &self.facts.host_steps;
+        let next_step = |step: usize| host_steps.get(step + 1).map(|step| step.host.start);
         self.program.steps.push(0..0);
         for segment in self.facts.chain.within(whyidle_model::Span::new(start, end)) {
-            while step + 1 < self.facts.host_steps.len()
-                && segment.start >= self.facts.host_steps[step + 1].host.start
-            {
-                let at = self.program.host.len();
-                self.program.steps[step].end = at;
-                self.program.steps.push(at..at);
-                step += 1;
+            while next_step(step).is_some_and(|begin| begin <= segment.start) {
+                self.begin_step(&mut step);
             }
             while let Some((_, call)) = off_chain.next_if(|&(at, _)| at <= segment.start) {
                 self.launch(HostId(call), false);
@@ -360,7 +389,7 @@ impl<'a> Builder<'a> {
             if segment.end <= consumed {
                 continue;
             }
-            let from = segment.start.max(consumed);
+            let mut from = segment.start.max(consumed);
             if segment.leaf != NONE && self.trace.host.start[segment.leaf as usize] == segment.start {
                 let id = HostId(segment.leaf);
                 if self.call(id, segment.opened) {
@@ -368,7 +397,15 @@ impl<'a> Builder<'a> {
                     continue;
                 }
             }
-            let opened = if from == segment.start { segment.opened } else { Opened::default() };
+            let mut opened = if from == segment.start { segment.opened } else { Opened::default() };
+            // What goes on from one step into the next is part of both.
+            while let Some(begin) = next_step(step).filter(|&begin| begin < segment.end) {
+                if begin > from {
+                    self.work(segment.leaf, begin - from, std::mem::take(&mut opened));
+                    from = begin;
+                }
+                self.begin_step(&mut step);
+            }
             self.work(segment.leaf, segment.end - from, opened);
         }
         let at = self.program.host.len();
@@ -388,6 +425,13 @@ impl<'a> Builder<'a> {
         self.program.unrecorded = unrecorded.subtract(&self.running(|_| true)).length();
         self.program.numbers = self.facts.host_steps.iter().take(step + 1).map(|step| step.number).collect();
         (!self.program.gpu.is_empty()).then_some(self.program)
+    }
+
+    fn begin_step(&mut self, step: &mut usize) {
+        let at = self.program.host.len();
+        self.program.steps[*step].end = at;
+        self.program.steps.push(at..at);
+        *step += 1;
     }
 
     /// When activities of a sort run.

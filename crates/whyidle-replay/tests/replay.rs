@@ -224,3 +224,39 @@ fn a_wait_between_streams_is_taken_from_its_record_or_inferred_and_says_which() 
     assert_eq!(unexplained.gpu[1].lag, 0);
     assert_eq!(unexplained.slack, 2 * 300_000);
 }
+
+/// Host work that goes on from one step into the next is part of both, and the last step's tail, where a profiler may
+/// be stopping, is not taken for a step's.
+#[test]
+fn host_work_belongs_to_the_step_in_which_it_runs() {
+    let mut events = String::new();
+    for step in 0..4 {
+        let t = 1_000 * step;
+        events += &format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,"ts":{t},"dur":{}}},
+            {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{},"dur":5,"args":{{"correlation":{}}}}},
+            {{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{},"dur":50,"args":{{"device":0,"stream":7,"correlation":{}}}}},"#,
+            if step == 3 { 90_000 } else { 1_000 },
+            t + 600,
+            step + 1,
+            t + 610,
+            step + 1,
+        );
+    }
+    // From the middle of step 1 into step 2.
+    events += r#"{"ph":"X","cat":"cpu_op","name":"aten::work","pid":1,"tid":1,"ts":1900,"dur":300}"#;
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{events}]}}"#);
+    let trace = whyidle_readers::read_trace_from(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let facts = Facts::new(&trace);
+    let device = facts.device(&trace, 0, |_| true);
+    let mut program = Program::new(&trace, &facts, &device).unwrap();
+    let length = |program: &Program, step: usize| -> i64 {
+        program.host[program.steps[step].clone()].iter().map(|node| node.length).sum()
+    };
+    assert_eq!([0, 1, 2].map(|step| length(&program, step)), [1_000_000; 3]);
+    assert_eq!(length(&program, 3), 90_000_000);
+    let mut lengths = Lengths::recorded(&program);
+    program.level_tail(&mut lengths, 1..4);
+    assert_eq!(length(&program, 3), 1_000_000);
+    assert_eq!(lengths.host, Lengths::recorded(&program).host);
+}
