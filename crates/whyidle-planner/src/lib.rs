@@ -1,0 +1,4 @@
+//! stub
+mod error; mod model;
+pub use error::PlanError;
+pub use model::*;
