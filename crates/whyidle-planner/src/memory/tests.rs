@@ -1,0 +1,164 @@
+//! Predictions against measured peaks: the recorded lab, and ten runs of transformers by phase.
+
+use super::*;
+use crate::{
+    Act, Attention, AttentionKernel, Checkpointing, Code, Family, Head, Loss, Model, Optimizer, OptimizerLoop, Parallel,
+    Precision, from_config,
+};
+use serde_json::Value;
+
+const TRANSFORMERS: &str = include_str!("../../testdata/transformers.json");
+const LAB: &str = include_str!("../../testdata/lab.json");
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("test data")
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+/// The GPT of the lab's program: learned positions, heads of 64, untied output without bias.
+fn lab_model(d: u64, layers: u64, vocab: u64, positions: u64) -> Model {
+    Model {
+        name: "lab".to_owned(),
+        family: Family::Gpt,
+        layers,
+        decoder_layers: 0,
+        hidden: d,
+        ffn: 4 * d,
+        gated: false,
+        act: Act::Fused,
+        mlp_bias: true,
+        vocab,
+        positions,
+        max_seq: positions,
+        extra_embeddings: 0,
+        tied: false,
+        dropout: false,
+        attention: Attention {
+            heads: d / 64,
+            kv_heads: d / 64,
+            head_dim: 64,
+            qkv_bias: true,
+            out_bias: true,
+            qk_norm: false,
+            mla: None,
+        },
+        norm_bias: true,
+        moe: None,
+        head: Head::Lm,
+    }
+}
+
+fn lab_setup(row: &Value) -> Setup {
+    let (d, seq) = (number(row, "d"), number(row, "seq"));
+    let mut model = lab_model(d, number(row, "layers"), number(row, "vocab"), seq);
+    if row["llama"] == true {
+        let config = r#"{"model_type":"llama","vocab_size":32000,"hidden_size":1024,"intermediate_size":2816,
+            "num_hidden_layers":12,"num_attention_heads":16,"num_key_value_heads":4}"#;
+        model = from_config(config).expect("a configuration");
+        assert_eq!(model.parameters(), 200_827_904);
+    } else if row["pipeline"].is_u64() {
+        (model.positions, model.max_seq) = (0, 0);
+    }
+    let mut setup = Setup::new(model, number(row, "batch"), seq);
+    if row["llama"] != true {
+        (setup.code, setup.loss) = (Code::Torch, Loss::KeptLogits);
+    }
+    match text(row, "precision") {
+        "fp32" => setup.precision = Precision::Fp32,
+        "mixed" => setup.precision = Precision::Mixed,
+        _ => {}
+    }
+    if text(row, "code") == "written-out" {
+        setup.code = Code::WrittenOut;
+    }
+    if text(row, "attention") == "eager" {
+        setup.attention = AttentionKernel::Eager;
+    }
+    if row["checkpoint"] == true {
+        setup.checkpointing = Checkpointing::Full;
+    }
+    if text(row, "loop") == "for" {
+        setup.optimizer_loop = OptimizerLoop::ForLoop;
+    }
+    setup.micro_batches = row["micro_batches"].as_u64().unwrap_or(1);
+    let world = row["world"].as_u64().unwrap_or(1);
+    let pipeline = row["pipeline"].as_u64().unwrap_or(1);
+    setup.parallel = Parallel {
+        data: world / pipeline,
+        pipeline,
+        gpipe: pipeline > 1,
+        sharding: match text(row, "sharding") {
+            "full" => Sharding::Full,
+            "keep" => Sharding::KeepGathered,
+            _ => Sharding::None,
+        },
+        ..Parallel::default()
+    };
+    setup
+}
+
+/// Within 2 % of what was measured; DDP's ranks of either of two figures, steady and first steps.
+#[test]
+fn every_lab_case_within_two_percent() {
+    for row in parsed(LAB).as_array().expect("rows") {
+        let mut setup = lab_setup(row);
+        for (rank, measured) in row["allocated"].as_array().expect("ranks").iter().enumerate() {
+            let measured = measured.as_f64().expect("bytes");
+            setup.stage = if setup.parallel.pipeline > 1 { rank as u64 } else { 0 };
+            let memory = memory_of(&setup).expect("a plan");
+            let (steady, first) = (memory.allocated / measured - 1.0, memory.first_steps / measured - 1.0);
+            let error = if first.abs() < steady.abs() { first } else { steady };
+            assert!(error.abs() <= 0.02, "{} rank {rank}: {:+.2} %", text(row, "case"), 100.0 * error);
+        }
+    }
+}
+
+fn transformers_setup(run: &Value) -> Setup {
+    let model = from_config(&run["config"].to_string()).expect("a configuration");
+    assert_eq!(model.parameters(), number(run, "params"));
+    let mut setup = Setup::new(model, number(run, "batch"), number(run, "seq"));
+    setup.precision = match (run["amp"] == true, text(run, "dtype")) {
+        (true, _) => Precision::Amp,
+        (false, "bfloat16") => Precision::Pure16,
+        _ => Precision::Fp32,
+    };
+    if text(run, "attn") == "eager" {
+        setup.attention = AttentionKernel::Eager;
+    }
+    if run["ckpt"] == true {
+        setup.checkpointing = Checkpointing::Full;
+    }
+    match text(run, "opt") {
+        "sgd" => setup.optimizer = Optimizer::Sgd,
+        "foreach" => setup.optimizer_loop = OptimizerLoop::Foreach,
+        _ => {}
+    }
+    setup
+}
+
+/// Phases too: forward, backward, step – within 3 %.
+#[test]
+fn ten_runs_of_transformers_within_three_percent_by_phase() {
+    for (name, run) in parsed(TRANSFORMERS).as_object().expect("runs") {
+        let memory = memory_of(&transformers_setup(run)).expect("a plan");
+        let most = |ids: &[MomentId]| {
+            memory.moments.iter().filter(|m| ids.contains(&m.id)).map(Moment::bytes).fold(0.0, f64::max)
+        };
+        for (phase, predicted) in [
+            ("peak_forward", most(&[MomentId::LossForward])),
+            ("peak_backward", most(&MomentId::ALL[1..5])),
+            ("peak_step", most(&[MomentId::Optimizer])),
+            ("peak", memory.allocated),
+        ] {
+            let error = predicted / number(run, phase) as f64 - 1.0;
+            assert!(error.abs() <= 0.03, "{name} {phase}: {:+.2} %", 100.0 * error);
+        }
+    }
+}
