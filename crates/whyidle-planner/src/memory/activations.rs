@@ -101,7 +101,6 @@ fn norm(setup: &Setup, z: &Sizes, consumers: f64) -> f64 {
 fn attention(setup: &Setup, z: &Sizes) -> Saved {
     let (model, family) = (&setup.model, setup.model.family);
     let hf = setup.code == Code::HuggingFace;
-    let amp = setup.precision == Precision::Amp;
     let consumers = match family {
         Family::Gpt | Family::Neox => 1.0,
         Family::DeepSeek => 2.0,
@@ -144,7 +143,6 @@ fn attention(setup: &Setup, z: &Sizes) -> Saved {
     if setup.dropout {
         bytes += z.n * z.d / z.s;
     }
-    let _ = amp;
     Saved { attention: bytes, mlp: 0.0, scores }
 }
 
@@ -153,14 +151,17 @@ fn scores(setup: &Setup, z: &Sizes) -> f64 {
     if setup.checkpointing == Checkpointing::Selective {
         return 0.0;
     }
-    let dropped = if setup.dropout { 1.0 + z.e } else { 0.0 };
-    match (setup.code, setup.precision) {
-        // 16-bit softmax: its output, and with dropout the mask and the output of that.
-        (Code::Megatron, _) => z.scores * (z.e + dropped),
-        (_, Precision::Fp32) => z.scores * (4.0 + dropped),
+    // Of dropout the mask is kept, and its output in place of the copy that the product would keep.
+    let mask = if setup.dropout { 1.0 } else { 0.0 };
+    let per_score = match (setup.code, setup.precision) {
+        // 16-bit softmax.
+        (Code::Megatron, _) => z.e + if setup.dropout { z.e } else { 0.0 },
+        // The softmax itself is what the product keeps.
+        (_, Precision::Fp32) => 4.0 + if setup.dropout { 4.0 } else { 0.0 },
         // fp32 softmax and its 16-bit copy.
-        _ => z.scores * (6.0 + dropped),
-    }
+        _ => 6.0,
+    };
+    z.scores * (per_score + mask)
 }
 
 fn mlp(setup: &Setup, z: &Sizes) -> f64 {

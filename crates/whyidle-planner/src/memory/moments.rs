@@ -148,6 +148,11 @@ impl Facts {
         };
         let held = if p.pipeline > 1 && p.gpipe && last { setup.micro_batches as f64 - 1.0 } else { 0.0 };
         let mut loss = LossBytes::of(setup);
+        if model.softcap {
+            // The tanh's output, until the logits' gradient has passed it.
+            loss.forward += z.e;
+            loss.backward += z.e;
+        }
         if held > 0.0 {
             // GPipe computes all losses in forward: logits and log-softmax of every micro-batch stay.
             let extra = held * loss.forward;

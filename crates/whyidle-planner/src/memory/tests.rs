@@ -51,6 +51,7 @@ fn lab_model(d: u64, layers: u64, vocab: u64, positions: u64) -> Model {
         },
         norm_bias: true,
         moe: None,
+        softcap: false,
         head: Head::Lm,
     }
 }
@@ -122,11 +123,14 @@ fn every_lab_case_within_two_percent() {
 
 fn transformers_setup(run: &Value) -> Setup {
     let model = from_config(&run["config"].to_string()).expect("a configuration");
-    assert_eq!(model.parameters(), number(run, "params"));
+    if run["params"].is_u64() {
+        assert_eq!(model.parameters(), number(run, "params"));
+    }
     let mut setup = Setup::new(model, number(run, "batch"), number(run, "seq"));
     setup.precision = match (run["amp"] == true, text(run, "dtype")) {
         (true, _) => Precision::Amp,
         (false, "bfloat16") => Precision::Pure16,
+        (false, "mixed") => Precision::Mixed,
         _ => Precision::Fp32,
     };
     if text(run, "attn") == "eager" {
@@ -138,8 +142,20 @@ fn transformers_setup(run: &Value) -> Setup {
     match text(run, "opt") {
         "sgd" => setup.optimizer = Optimizer::Sgd,
         "foreach" => setup.optimizer_loop = OptimizerLoop::Foreach,
+        "forloop" => setup.optimizer_loop = OptimizerLoop::ForLoop,
+        "momentum" => {
+            (setup.optimizer, setup.optimizer_loop) = (Optimizer::SgdMomentum, OptimizerLoop::Foreach);
+        }
+        "adamw8bit" => setup.optimizer = Optimizer::AdamW8bit,
         _ => {}
     }
+    setup.parallel.data = run["world"].as_u64().unwrap_or(1);
+    setup.parallel.bucket_view = text(run, "sharding") == "ddp-view";
+    setup.parallel.sharding = match text(run, "sharding") {
+        "full" => Sharding::Full,
+        "keep" => Sharding::KeepGathered,
+        _ => Sharding::None,
+    };
     setup
 }
 
@@ -161,4 +177,26 @@ fn ten_runs_of_transformers_within_three_percent_by_phase() {
             assert!(error.abs() <= 0.03, "{name} {phase}: {:+.2} %", 100.0 * error);
         }
     }
+}
+
+/// Writes predictions for the runs in `WHYIDLE_PREDICT`, to be measured afterwards.
+#[test]
+#[ignore = "makes test data"]
+fn predict() {
+    let path = std::env::var("WHYIDLE_PREDICT").expect("a path");
+    let mut runs = parsed(&std::fs::read_to_string(&path).expect("runs"));
+    for (name, run) in runs.as_object_mut().expect("runs") {
+        let memory = memory_of(&transformers_setup(run)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let most = |ids: &[MomentId]| {
+            memory.moments.iter().filter(|m| ids.contains(&m.id)).map(Moment::bytes).fold(0.0, f64::max) as u64
+        };
+        run["predicted"] = serde_json::json!({
+            "forward": most(&[MomentId::LossForward]),
+            "backward": most(&MomentId::ALL[1..5]),
+            "step": most(&[MomentId::Optimizer]),
+            "peak": memory.allocated as u64,
+            "moment": memory.peak.id(),
+        });
+    }
+    std::fs::write(&path, serde_json::to_string_pretty(&runs).expect("JSON")).expect("a file");
 }

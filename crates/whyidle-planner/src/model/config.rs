@@ -107,6 +107,7 @@ impl Config<'_> {
             },
             norm_bias: false,
             moe: None,
+            softcap: false,
             head: Head::Lm,
         })
     }
@@ -125,6 +126,8 @@ impl Config<'_> {
                 model.tied = self.flag("tie_word_embeddings", true);
                 model.attention.head_dim = self.number("head_dim").unwrap_or(256);
                 model.attention.qk_norm = self.kind == "gemma3_text";
+                model.softcap = self.kind == "gemma2"
+                    && self.fields.get("final_logit_softcapping").is_none_or(|cap| !cap.is_null());
                 if self.kind != "gemma" {
                     model.family = Family::Gemma2;
                 }
@@ -211,6 +214,7 @@ impl Config<'_> {
             attention: full_attention(heads, hidden / heads),
             norm_bias: true,
             moe: None,
+            softcap: false,
             head: Head::Lm,
         })
     }
@@ -287,6 +291,7 @@ impl Config<'_> {
             },
             norm_bias: false,
             moe: None,
+            softcap: false,
             head: Head::Lm,
         })
     }

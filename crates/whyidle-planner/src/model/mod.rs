@@ -160,6 +160,8 @@ pub struct Model {
     pub norm_bias: bool,
     /// Experts.
     pub moe: Option<Moe>,
+    /// Logits go through a tanh, whose output is kept (Gemma 2).
+    pub softcap: bool,
     /// The output.
     pub head: Head,
 }
