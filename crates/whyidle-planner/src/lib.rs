@@ -1,6 +1,39 @@
-//! stub
-mod error; mod model; mod setup; mod memory;
+//! What a training run will need before anything runs: memory per GPU, communication, pipeline
+//! bubbles, floating-point work – and which strategy suits. Pure arithmetic: no files, no GPU.
+//!
+//! * [`Model`] – the shape of a network and its exact parameter count; from a preset, from a
+//!   Hugging Face `config.json`, or from figures.
+//! * [`Setup`] – how it is trained; [`memory()`] – what one GPU then holds, moment by moment.
+//! * [`traffic`], [`Schedule`], [`work`] – communication, bubbles, FLOPs and step time.
+//! * [`search()`] – the strategies that fit, and why the others lose.
+//!
+//! All sizes are bytes, all times seconds, unless a name says otherwise.
+
+mod advice;
+mod bubble;
+mod error;
+mod flags;
+mod gpu;
+mod memory;
+mod model;
+mod search;
+mod setup;
+mod traffic;
+mod work;
+
+pub use advice::{Rule, rules};
+pub use bubble::Schedule;
 pub use error::PlanError;
-pub use model::*;
-pub use setup::*;
-pub use memory::*;
+pub use flags::{Framework, flags};
+pub use gpu::{Gpu, LINKS, Link, gpu, gpus, link, parse_gpus};
+pub use memory::{Item, Memory, Moment, MomentId, memory, memory_of};
+pub use model::{
+    Act, Attention, Family, Head, Mla, Model, Moe, PRESETS, Part, Pattern, Role, Tensor, from_config, preset,
+};
+pub use search::{Candidate, Request, Search, search};
+pub use setup::{
+    AttentionKernel, Checkpointing, Code, Loss, Lora, Offload, Optimizer, OptimizerLoop, Parallel, Precision,
+    Setup, Sharding,
+};
+pub use traffic::{Flow, LinkScope, traffic};
+pub use work::{Cost, Estimate, Work, estimate, work};

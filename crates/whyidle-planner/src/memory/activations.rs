@@ -117,7 +117,8 @@ fn attention(setup: &Setup, z: &Sizes) -> Saved {
         || (hf && setup.precision == Precision::Fp32 && grouped);
     let split = z.n / z.t;
     bytes += if let Some(mla) = model.attention.mla {
-        let per_head = (mla.nope + mla.rope) as f64 * 2.0 + (mla.nope + mla.v) as f64 + mla.v as f64;
+        // Queries and keys joined anew, the buffer of keys and values, the output and its copy.
+        let per_head = (2 * (mla.nope + mla.rope) + (mla.nope + mla.v) + 2 * mla.v) as f64;
         let latent = (mla.q_rank.unwrap_or(0) + mla.kv_rank) as f64;
         // Latents: fp32 copy and normalised value, and the cast of the norm's output.
         split * z.e * z.heads * per_head + z.n * latent * (4.0 + 2.0 * z.e)
@@ -125,7 +126,8 @@ fn attention(setup: &Setup, z: &Sizes) -> Saved {
         let (keys, values) = if eager { (z.q, z.q) } else { (z.k, z.k) };
         let projected = match family {
             // Rotated queries and keys are new; values keep the fused buffer alive.
-            Family::Neox => 2.0 * z.q + 3.0 * z.q,
+            // The output is copied once more.
+            Family::Neox => 2.0 * z.q + 3.0 * z.q + z.q,
             _ => z.q + keys + values,
         };
         split * z.e * (projected + z.q)
@@ -200,9 +202,12 @@ fn mixture(setup: &Setup, z: &Sizes) -> f64 {
     let Some(moe) = setup.model.moe else { return mlp(setup, z) };
     let consumers = if moe.shared_ffn > 0 { 4.0 } else { 1.0 };
     let visits = z.n * moe.top_k as f64;
-    // The router's scores in fp32: logits and softmax.
-    let router = z.n * 8.0 * moe.experts as f64;
-    let shared = z.n / z.t * 4.0 * z.e * moe.shared_ffn as f64;
+    // The router's scores in fp32: logits and softmax; DeepSeek's reads an fp32 copy of its input.
+    let copy = if setup.model.family == Family::DeepSeek && z.e < 4.0 { 4.0 * z.d } else { 0.0 };
+    let router = z.n * (8.0 * moe.experts as f64 + copy);
+    // A gate keeps the shared experts' output.
+    let gate = if moe.shared_gate { z.e * z.d } else { 0.0 };
+    let shared = z.n / z.t * (4.0 * z.e * moe.shared_ffn as f64 + gate);
     norm(setup, z, consumers)
         + router
         + shared

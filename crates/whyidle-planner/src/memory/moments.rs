@@ -82,7 +82,11 @@ impl Facts {
         };
         let trained = local.trained(setup);
         // The allocator's rounding grows with every set of fp32 tensors.
-        let rounding = if setup.lora.is_some() || weight < 4.0 { 0.0 } else { local.rounding };
+        let rounding = match setup.precision {
+            Precision::Mixed => 0.0,
+            _ if setup.lora.is_some() => 0.0,
+            _ => local.rounding,
+        };
         let frozen = setup.lora.map_or(0.0, |lora| {
             // NF4: half a byte and a scale per 64, quantised again: 0.516; embeddings and head stay 16-bit.
             if lora.quantised { 0.516 * local.linear + 2.0 * (local.all - local.linear) } else { weight * local.all }
@@ -97,7 +101,12 @@ impl Facts {
             optimizer = 0.0;
         }
         let ddp = p.data > 1 && p.sharding != Sharding::Gradients && setup.precision != Precision::Mixed;
-        let buckets = if ddp && !p.bucket_view { gradient * trained } else { 0.0 };
+        // As views the buckets are the gradients: they stay when the gradients are set to None, and no
+        // second set is made.
+        let buckets = if ddp { gradient * trained } else { 0.0 };
+        if ddp && p.bucket_view {
+            gradients = 0.0;
+        }
         let resident = if setup.micro_batches > 1 && !p.gpipe { gradients } else { 0.0 };
         if setup.offload == Offload::All {
             gradients = 2.0 * gradient * local.one_layer;
@@ -165,7 +174,7 @@ impl Facts {
             ("gradients", resident),
             ("buckets", buckets),
             ("workspace", 2.0 * setup.workspace as f64 + lt),
-            ("inputs", 16.0 * z.n),
+            ("inputs", inputs(setup)),
         ]);
         Self {
             states: weights + optimizer + gradients,
@@ -175,7 +184,7 @@ impl Facts {
             ends,
             copies: if copied { 2.0 * local.linear } else { 0.0 },
             gradients,
-            first_buckets: buckets,
+            first_buckets: if p.bucket_view { 0.0 } else { buckets },
             logits,
             loss,
             temporary: if setup.offload == Offload::None { optimizer_temporary(setup, local) / shard_o } else { 0.0 },
@@ -237,6 +246,14 @@ impl Facts {
     /// Chunked losses: a chunk of logits, and gradients of the hidden states.
     pub(crate) fn fused_loss(&self, setup: &Setup) -> f64 {
         if setup.loss == Loss::Fused { 10.0 * self.z.n * self.z.d } else { 0.0 }
+    }
+}
+
+/// Token ids and labels of 8 bytes each; of images, the pixels in fp32.
+pub(super) fn inputs(setup: &Setup) -> f64 {
+    match setup.model.family {
+        Family::Vit => 4.0 * setup.tokens() * setup.model.vocab as f64,
+        _ => 16.0 * setup.tokens(),
     }
 }
 

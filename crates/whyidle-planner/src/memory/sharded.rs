@@ -4,7 +4,7 @@
 //! layers, often sets the peak: its reduce-scatter holds the unsharded gradient, the shard, the fp32
 //! shard, and the gradient of its last parameter, which a loop variable keeps alive.
 
-use super::moments::{Facts, items};
+use super::moments::{Facts, inputs, items};
 use super::states::{Local, optimizer_bytes, widths};
 use super::{Moment, MomentId};
 use crate::setup::{Offload, Precision, Setup, Sharding};
@@ -28,7 +28,7 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
         ("optimizer", optimizer),
         ("gradients", resident),
         ("workspace", workspace),
-        ("inputs", 16.0 * z.n),
+        ("inputs", inputs(setup)),
     ]);
     let keep = setup.parallel.sharding == Sharding::KeepGathered;
     let recomputes = Facts::recomputes(setup);
@@ -36,6 +36,8 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
     let root = gathered * local.root;
     let unit = gathered * local.one_layer;
     let whole = if keep { gathered * local.layers } else { 0.0 };
+    // At the loss: the root unit, and the last layer, which is not dropped just to be gathered again.
+    let top = root + if keep { whole } else { unit };
     let forward = facts.loss.forward * facts.logits + facts.fused_loss(setup);
     let backward = facts.loss.backward * facts.logits + facts.fused_loss(setup);
     let (mlp, _) = facts.transients(setup, local);
@@ -57,11 +59,11 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
     let table: [(MomentId, Vec<(&'static str, f64)>); 6] = [
         (
             MomentId::LossForward,
-            vec![("gathered", root + whole), ("activations", facts.layers), ("ends", facts.ends), ("loss", forward)],
+            vec![("gathered", top), ("activations", facts.layers), ("ends", facts.ends), ("loss", forward)],
         ),
         (
             MomentId::LossBackward,
-            vec![("gathered", root + whole), ("activations", facts.layers), ("ends", facts.ends), ("loss", backward)],
+            vec![("gathered", top), ("activations", facts.layers), ("ends", facts.ends), ("loss", backward)],
         ),
         (
             MomentId::HeadBackward,

@@ -31,7 +31,7 @@ pub(crate) struct Local {
     pub(crate) factors: f64,
     /// Number of tensors.
     pub(crate) tensors: f64,
-    /// Bytes per 4-byte tensor set that allocation adds.
+    /// Bytes that allocation adds to every set of tensors of the weights' sizes.
     pub(crate) rounding: f64,
     /// Some linear layer has a bias.
     pub(crate) biases: bool,
@@ -48,6 +48,7 @@ impl Local {
         let stage_share = 1.0 / p.pipeline as f64;
         let all_layers = model.all_layers() as f64;
         let mut local = Self::default();
+        let width = if setup.precision == Precision::Pure16 { 2.0 } else { 4.0 };
         let (mut common, mut dense, mut expert) = (0.0, 0.0, 0.0);
         for tensor in model.tensors() {
             let tied_head = model.tied && last && tensor.part == Part::Embedding && tensor.elements == model.vocab * model.hidden;
@@ -68,7 +69,7 @@ impl Local {
             local.all += sum;
             local.tensors += count;
             local.largest = local.largest.max(elements);
-            local.rounding += count * (block(4.0 * elements) - 4.0 * elements);
+            local.rounding += count * (block(width * elements) - width * elements);
             local.biases |= !tensor.matrix && tensor.role == Role::Linear;
             if tensor.elements < SMALL {
                 local.small += sum;
@@ -140,7 +141,7 @@ pub(crate) fn optimizer_bytes(setup: &Setup, local: &Local) -> f64 {
         Optimizer::AdamW8bit => (p - local.small) * (2.0 + 8.0 / 256.0) + local.small * 2.0 * w,
         Optimizer::Sgd => 0.0,
         Optimizer::SgdMomentum | Optimizer::Lion => w * p,
-        Optimizer::Adafactor => 4.0 * local.factors + w * (p - local.matrices).max(0.0) * 0.0,
+        Optimizer::Adafactor => 4.0 * local.factors,
         Optimizer::Muon => w * local.matrices + 2.0 * w * (p - local.matrices),
     }
 }
@@ -158,9 +159,10 @@ pub(crate) fn widths(precision: Precision) -> (f64, f64, f64) {
 pub(crate) fn optimizer_temporary(setup: &Setup, local: &Local) -> f64 {
     let w = if setup.precision == Precision::Pure16 { 2.0 } else { 4.0 };
     match (setup.optimizer, setup.optimizer_loop) {
-        (Optimizer::Sgd, _) => 0.0,
-        // Moments of one tensor in fp32 at a time.
-        (Optimizer::AdamW8bit, _) => 4.0 * 4.0 * local.largest,
+        // SGD and Lion work in place, tensor lists or not.
+        (Optimizer::Sgd | Optimizer::SgdMomentum | Optimizer::Lion, _) => 0.0,
+        // The two moments of one tensor at a time, in fp32.
+        (Optimizer::AdamW8bit, _) => 2.0 * 4.0 * local.largest,
         // The product that Newton–Schulz iterates on, three of them, in bf16.
         (Optimizer::Muon, _) => 3.0 * 2.0 * local.largest,
         (_, OptimizerLoop::Fused) => 0.0,

@@ -8,6 +8,7 @@ use crate::{
 use serde_json::Value;
 
 const TRANSFORMERS: &str = include_str!("../../testdata/transformers.json");
+const FURTHER: &str = include_str!("../../testdata/further.json");
 const LAB: &str = include_str!("../../testdata/lab.json");
 
 fn parsed(text: &str) -> Value {
@@ -177,6 +178,31 @@ fn ten_runs_of_transformers_within_three_percent_by_phase() {
             assert!(error.abs() <= 0.03, "{name} {phase}: {:+.2} %", 100.0 * error);
         }
     }
+}
+
+/// Predicted before they were measured: within 5 % but for four, of which three are mended since (the
+/// temporaries of 8-bit and SGD steps, buckets as views) and compiled graphs are not modelled.
+#[test]
+fn further_runs_within_five_percent_of_what_was_predicted_before() {
+    let missed = [
+        "llama_8bit_b1_s512",
+        "llama_momentum_foreach_b1_s256",
+        "llama_ddp_view_amp_b2_s1024",
+        "llama_compiled_amp_b4_s2048",
+    ];
+    let runs = parsed(FURTHER);
+    let mut before = 0;
+    for (name, run) in runs.as_object().expect("runs") {
+        let measured = number(&run["measured"], "peak") as f64;
+        let predicted = number(&run["predicted"], "peak") as f64;
+        let error = predicted / measured - 1.0;
+        assert_eq!(error.abs() > 0.05, missed.contains(&name.as_str()), "{name}: {:+.2} %", 100.0 * error);
+        before += usize::from(error.abs() <= 0.05);
+        let now = memory_of(&transformers_setup(run)).expect("a plan").allocated / measured - 1.0;
+        println!("{name:40} before {:+6.2} % now {:+6.2} %", 100.0 * error, 100.0 * now);
+        assert!(now.abs() <= 0.03 || run["compiled"] == true, "{name}: {:+.2} %", 100.0 * now);
+    }
+    assert!(before >= 28, "{before}");
 }
 
 /// Writes predictions for the runs in `WHYIDLE_PREDICT`, to be measured afterwards.
