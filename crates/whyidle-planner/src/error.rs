@@ -45,10 +45,10 @@ impl PlanError {
         "plan-error-unknown-gpu",
         "plan-error-gpu-table",
         "plan-error-unknown-link",
-        "plan-error-precision",
-        "plan-error-sharding",
         "plan-error-interleave",
-        "plan-error-unsupported",
+        "plan-error-value",
+        "plan-error-read",
+        "plan-error-nothing",
     ];
 }
 

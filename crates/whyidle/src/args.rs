@@ -28,6 +28,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Say from PyTorch profiler traces where each step goes and what to change
     Trace(TraceOptions),
+    /// Say before anything runs whether a model fits, what a step takes and which strategy suits
+    Plan(Box<crate::plan::PlanOptions>),
     /// Explain a cause: what it is, how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed

@@ -1,0 +1,122 @@
+# What a training run will need, before anything runs.
+
+plan-parameters = { $count } parameters
+plan-sequence = sequence { $seq }
+plan-samples = { $count ->
+    [one] 1 sample a step
+   *[other] { $count } samples a step
+}
+plan-batch = batch { $batch } × { $micro }
+plan-checkpoint-full = checkpointing
+plan-checkpoint-selective = scores recomputed
+plan-checkpoint-every = checkpointing, 1 layer in { $k } kept
+plan-offload = optimizer on the host
+plan-other = other
+
+## The answer
+
+plan-fits = { $strategy }: needs { $need } of the { $have } of each GPU, and a step takes about { $step }.
+plan-does-not-fit = { $strategy } does not fit: it needs { $need } of { $have }. { $missing } are missing if { $free } stay free.
+plan-fits-nowhere = No strategy fits. The closest, { $strategy }, needs { $need } of { $have }: { $missing } are missing if { $free } stay free.
+plan-limit-compute = What limits it: the GPU's own work.
+plan-limit-communication = What limits it: communication that no work hides.
+plan-limit-bubble = What limits it: the pipeline's fill and drain.
+plan-limit-memory = What limits it: memory. Time is paid to make room.
+
+## Memory
+
+plan-memory-title = memory of one GPU at its peak: { $moment }
+plan-moments-title = allocated at each moment
+plan-item-weights = weights
+plan-item-optimizer = optimizer states
+plan-item-gradients = gradients of earlier micro-batches
+plan-item-new-gradients = gradients
+plan-item-buckets = DDP buckets
+plan-item-workspace = cuBLAS workspaces
+plan-item-inputs = inputs and labels
+plan-item-activations = activations of the layers
+plan-item-recomputed = one layer, computed again
+plan-item-ends = before and after the layers
+plan-item-copies = 16-bit copies of weights
+plan-item-loss = logits and loss
+plan-item-transient = temporaries of backward
+plan-item-optimizer-temporary = temporaries of the optimizer
+plan-item-gathered = gathered weights
+plan-item-unsharded-gradients = gradients before scattering
+plan-moment-loss-forward = the loss is computed
+plan-moment-loss-backward = backward of the loss
+plan-moment-head-backward = backward of the output matrix
+plan-moment-layer-backward = backward of a layer
+plan-moment-backward-end = end of backward
+plan-moment-optimizer = the optimizer's step
+plan-allocated = allocated (max_memory_allocated)
+plan-first-steps = in the first steps, while DDP may hold two sets of buckets
+plan-segments = rest of the allocator's segments
+plan-context = CUDA context and libraries
+plan-needed = needed
+
+## A step
+
+plan-step-title = a step takes about { $step }
+plan-compute = computation
+plan-bubble = pipeline bubble
+plan-exposed = exposed communication
+plan-optimizer = optimizer
+plan-efficiency = Estimated with matrix products at { $share } of the peak, as stated, not as measured.
+plan-flow = { $time }, exposed { $exposed }
+plan-flow-data = gradients
+plan-flow-gather = gathering weights
+plan-flow-tensor = tensor parallelism
+plan-flow-pipeline = between stages
+plan-flow-context = keys and values in the ring
+plan-flow-expert = tokens to experts
+plan-rate = { $rate } tokens/s; MFU { $mfu }.
+plan-budget = { $tokens } billion tokens take { $days } days, { $hours } GPU hours.
+plan-price = At { $price } per GPU hour that is { $total }.
+
+## Strategies
+
+plan-strategies-title = { $judged ->
+    [one] 1 strategy judged, { $fitting } fit
+   *[other] { $judged } strategies judged, { $fitting } fit
+}
+plan-loses-best = the fastest
+plan-loses-recompute = { $slower } slower: more or smaller computation
+plan-loses-bubble = { $slower } slower: bubble
+plan-loses-exposed = { $slower } slower: exposed communication
+plan-loses-optimizer = { $slower } slower: the optimizer
+plan-loses-memory = does not fit: { $missing } missing
+plan-flags-title = for { $framework }
+
+## Rules of thumb
+
+plan-rules-title = rules of thumb, as consequences of these figures (+ worth it here)
+plan-rule-checkpointing = Checkpointing would save { $saves } for { $price } more work. Worth it when memory is short and activations are more than about 40 %: here they are { $share } ({ $activations }).
+plan-rule-eight-bit = 8-bit optimizer states save { $saves } per GPU, { $share } of its memory. Worth it only when the plan fits with them and not without.
+plan-rule-zero = ZeRO-2 saves { $saves } more than ZeRO-1 and sends { $extra } more per step, since each micro-batch reduces: { $here } here, { $pcie } over PCIe 4. So ZeRO-2 with NVLink, ZeRO-1 over PCIe.
+plan-rule-bubble = The bubble is (p − 1)/(m + p − 1) of the step: { $example } with 4 stages and 4 micro-batches. With as many micro-batches as stages here { $same }, with four times as many { $fourfold }.
+plan-rule-margin = Keep 10–15 % free: segments hold more than is allocated, here about { $reserved } for { $allocated }, and the context takes { $context }. { $free } stay free.
+
+## What makes a plan impossible
+
+plan-error-unknown-model = there is no preset "{ $model }". Give --config config.json, or one of: { $known }
+plan-error-unknown-architecture = model_type "{ $architecture }" is not among those that are understood: { $known }. Describe the model with --layers, --hidden, --heads, --ffn and --vocab
+plan-error-config-not-json = the configuration is no JSON object. Give the config.json that transformers writes
+plan-error-config-missing = the configuration of a { $architecture } model has no { $name }
+plan-error-heads-hidden = the hidden width { $hidden } is no multiple of { $heads } heads. Give head_dim
+plan-error-kv-heads = { $heads } query heads are no multiple of { $kv_heads } key-value heads
+plan-error-zero = { $name } must be above 0
+plan-error-tensor-parallel = { $tp } tensor-parallel ranks cannot share { $heads } heads with { $kv_heads } key-value heads. Take a divisor of both
+plan-error-pipeline = { $layers } layers cannot be divided into { $pp } equal parts
+plan-error-expert-parallel = { $ep } expert-parallel ranks need { $experts } experts and { $dp } data-parallel ranks to be multiples of that
+plan-error-context-parallel = { $cp } context-parallel ranks cannot share { $seq } tokens evenly
+plan-error-sequence-positions = a sequence of { $seq } is longer than the { $positions } positions that the model has learned
+plan-error-batch = { $gpus } GPUs cannot share a batch of { $batch } samples evenly
+plan-error-world = { $gpus } GPUs are no multiple of { $ranks } ranks (tp × pp × cp)
+plan-error-unknown-gpu = there is no GPU "{ $gpu }" in the table. Give --gpu-table FILE, or one of: { $known }
+plan-error-gpu-table = the table of GPUs cannot be used: { $reason }. Each entry is [gpu.NAME] with memory_gib, bandwidth_gbs and half_tflops
+plan-error-unknown-link = there is no link "{ $link }". Take one of: { $known }
+plan-error-interleave = interleaved stages need micro-batches in multiples of the stages; { $micro } is no multiple of { $pp }
+plan-error-value = { $option } cannot be "{ $value }". Take one of: { $known }
+plan-error-read = { $path } cannot be read: { $reason }
+plan-error-nothing = name a model: --model, --config, or --layers with --hidden, --heads and --vocab

@@ -1,0 +1,120 @@
+# 一次训练在开跑之前就能算出来的需求。
+
+plan-parameters = { $count } 参数
+plan-sequence = 序列长度 { $seq }
+plan-samples = { $count ->
+   *[other] 每步 { $count } 条样本
+}
+plan-batch = batch { $batch } × { $micro }
+plan-checkpoint-full = 激活重计算
+plan-checkpoint-selective = 只重算注意力分数
+plan-checkpoint-every = 激活重计算，每 { $k } 层保留 1 层
+plan-offload = 优化器放在主机内存
+plan-other = 其他
+
+## 结论
+
+plan-fits = { $strategy }：每张 GPU 需要 { $need }（共 { $have }），单步大约 { $step }。
+plan-does-not-fit = { $strategy } 放不下：需要 { $need }，而显存共 { $have }。若留出 { $free } 余量，还差 { $missing }。
+plan-fits-nowhere = 没有放得下的策略。最接近的是 { $strategy }，需要 { $need }，而显存共 { $have }：若留出 { $free } 余量，还差 { $missing }。
+plan-limit-compute = 瓶颈：GPU 本身的计算。
+plan-limit-communication = 瓶颈：未被掩盖的通信。
+plan-limit-bubble = 瓶颈：流水线气泡。
+plan-limit-memory = 瓶颈：显存，用时间换了空间。
+
+## 显存
+
+plan-memory-title = 单卡显存峰值出现在：{ $moment }
+plan-moments-title = 各时刻的已分配显存
+plan-item-weights = 权重
+plan-item-optimizer = 优化器状态
+plan-item-gradients = 之前 micro-batch 的梯度
+plan-item-new-gradients = 梯度
+plan-item-buckets = DDP 梯度桶
+plan-item-workspace = cuBLAS 工作区
+plan-item-inputs = 输入和标签
+plan-item-activations = 各层的激活值
+plan-item-recomputed = 正在重算的一层
+plan-item-ends = 首尾两端的激活值
+plan-item-copies = 权重的 16 位副本
+plan-item-loss = logits 和损失
+plan-item-transient = 反向传播的临时张量
+plan-item-optimizer-temporary = 优化器的临时张量
+plan-item-gathered = 聚合出来的权重
+plan-item-unsharded-gradients = 分片前的梯度
+plan-moment-loss-forward = 计算损失时
+plan-moment-loss-backward = 损失的反向传播
+plan-moment-head-backward = 输出矩阵的反向传播
+plan-moment-layer-backward = 某一层的反向传播
+plan-moment-backward-end = 反向传播结束时
+plan-moment-optimizer = 优化器更新时
+plan-allocated = 已分配 (max_memory_allocated)
+plan-first-steps = 前几步，DDP 可能持有两套梯度桶
+plan-segments = 分配器内存段的剩余部分
+plan-context = CUDA 上下文和各种库
+plan-needed = 总需求
+
+## 单步
+
+plan-step-title = 单步大约 { $step }
+plan-compute = 计算
+plan-bubble = 流水线气泡
+plan-exposed = 未被掩盖的通信
+plan-optimizer = 优化器
+plan-efficiency = 按矩阵乘达到峰值的 { $share } 估算：这是给定的假设，不是实测。
+plan-flow = { $time }，其中未被掩盖 { $exposed }
+plan-flow-data = 梯度
+plan-flow-gather = 聚合权重
+plan-flow-tensor = 张量并行
+plan-flow-pipeline = 流水线级间
+plan-flow-context = 环上的 K 和 V
+plan-flow-expert = token 分发到专家
+plan-rate = 每秒 { $rate } 个 token；MFU { $mfu }。
+plan-budget = { $tokens } 十亿 token 需要 { $days } 天，{ $hours } GPU 小时。
+plan-price = 按每 GPU 小时 { $price } 计，共 { $total }。
+
+## 策略
+
+plan-strategies-title = { $judged ->
+   *[other] 评估了 { $judged } 种策略，{ $fitting } 种放得下
+}
+plan-loses-best = 最快
+plan-loses-recompute = 慢 { $slower }：计算更多或更碎
+plan-loses-bubble = 慢 { $slower }：流水线气泡
+plan-loses-exposed = 慢 { $slower }：未被掩盖的通信
+plan-loses-optimizer = 慢 { $slower }：优化器
+plan-loses-memory = 放不下：还差 { $missing }
+plan-flags-title = { $framework } 的写法
+
+## 经验法则
+
+plan-rules-title = 经验法则，由以上数字推出 (+ 表示这里值得用)
+plan-rule-checkpointing = 激活重计算能省 { $saves }，代价是多 { $price } 的计算。显存紧张且激活值超过约 40% 时才值得；这里占 { $share } ({ $activations })。
+plan-rule-eight-bit = 8-bit 优化器状态每卡省 { $saves }，占显存的 { $share }。只有用了才放得下时才值得。
+plan-rule-zero = ZeRO-2 比 ZeRO-1 多省 { $saves }，但每个 micro-batch 都要归约，每步多传 { $extra }：这里要 { $here }，走 PCIe 4 要 { $pcie }。所以有 NVLink 用 ZeRO-2，走 PCIe 用 ZeRO-1。
+plan-rule-bubble = 气泡占单步的 (p − 1)/(m + p − 1)：4 级 4 个 micro-batch 时是 { $example }。这里 micro-batch 数等于级数时是 { $same }，四倍时是 { $fourfold }。
+plan-rule-margin = 留出 10–15% 的余量：内存段比已分配的更大，这里约 { $reserved } 对 { $allocated }，上下文另占 { $context }。还剩 { $free }。
+
+## 无法规划的原因
+
+plan-error-unknown-model = 没有名为 “{ $model }” 的预设。请用 --config config.json，或从这些里选：{ $known }
+plan-error-unknown-architecture = 还不认识 model_type “{ $architecture }”，认识的有：{ $known }。可以用 --layers、--hidden、--heads、--ffn 和 --vocab 描述模型
+plan-error-config-not-json = 配置不是 JSON 对象。请给出 transformers 写的 config.json
+plan-error-config-missing = { $architecture } 模型的配置里没有 { $name }
+plan-error-heads-hidden = 隐藏维度 { $hidden } 不是头数 { $heads } 的整数倍。请给出 head_dim
+plan-error-kv-heads = { $heads } 个查询头不是 { $kv_heads } 个 KV 头的整数倍
+plan-error-zero = { $name } 必须大于 0
+plan-error-tensor-parallel = { $tp } 路张量并行分不了 { $heads } 个头和 { $kv_heads } 个 KV 头。请取两者的公约数
+plan-error-pipeline = { $layers } 层分不成相等的 { $pp } 份
+plan-error-expert-parallel = 专家并行 { $ep } 路要求专家数 { $experts } 和数据并行数 { $dp } 都是它的整数倍
+plan-error-context-parallel = { $cp } 路上下文并行无法平分 { $seq } 个 token
+plan-error-sequence-positions = 序列长度 { $seq } 超过了模型学到的 { $positions } 个位置
+plan-error-batch = { $gpus } 张 GPU 无法平分 { $batch } 条样本
+plan-error-world = { $gpus } 张 GPU 不是 { $ranks } 个 rank (tp × pp × cp) 的整数倍
+plan-error-unknown-gpu = 表里没有 “{ $gpu }” 这款 GPU。请用 --gpu-table FILE，或从这些里选：{ $known }
+plan-error-gpu-table = GPU 表不能用：{ $reason }。每一项写成 [gpu.NAME]，含 memory_gib、bandwidth_gbs 和 half_tflops
+plan-error-unknown-link = 没有 “{ $link }” 这种链路。可选：{ $known }
+plan-error-interleave = 交错流水线要求 micro-batch 数是级数的整数倍；{ $micro } 不是 { $pp } 的整数倍
+plan-error-value = { $option } 不能是 “{ $value }”。可选：{ $known }
+plan-error-read = 读不了 { $path }：{ $reason }
+plan-error-nothing = 请指定模型：--model、--config，或 --layers 加上 --hidden、--heads 和 --vocab

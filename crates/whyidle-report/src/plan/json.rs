@@ -1,0 +1,119 @@
+//! A plan as `whyidle.plan/1`: figures only; `schema/whyidle.plan-1.schema.json` describes it.
+
+use serde_json::{Value, json};
+use whyidle_planner::{Candidate, Checkpointing, Framework, Moment, Setup, flags};
+
+use super::{PlanReport, words};
+
+const SCHEMA: &str = "whyidle.plan/1";
+
+/// A plan as JSON, indented. Bytes are integers, times seconds.
+#[must_use]
+pub fn render_plan_json(plan: &PlanReport) -> String {
+    let memory = &plan.memory;
+    let e = &plan.estimate;
+    let value = json!({
+        "schema": SCHEMA,
+        "tool": { "version": env!("CARGO_PKG_VERSION") },
+        "model": {
+            "name": plan.setup.model.name,
+            "parameters": plan.setup.model.parameters(),
+            "active_parameters": plan.setup.model.active_parameters(),
+        },
+        "gpu": { "name": plan.gpu.name, "memory": plan.gpu.memory as u64, "count": plan.gpus, "source": plan.gpu.source },
+        "strategy": strategy(&plan.setup),
+        "memory": {
+            "fits": plan.missing() == 0.0,
+            "missing": plan.missing() as u64,
+            "allocated": memory.allocated as u64,
+            "first_steps": memory.first_steps as u64,
+            "reserved": memory.reserved as u64,
+            "context": memory.context as u64,
+            "needed": memory.needed() as u64,
+            "peak": memory.peak.id(),
+            "stage": memory.stage,
+            "moments": memory.moments.iter().map(moment).collect::<Vec<_>>(),
+        },
+        "step": {
+            "seconds": e.step,
+            "compute": e.compute,
+            "bubble": e.bubble,
+            "exposed": e.exposed,
+            "optimizer": e.optimizer,
+            "efficiency": plan.efficiency,
+            "mfu": e.mfu,
+            "tokens_per_second": e.tokens_per_second,
+            "flows": e.flows.iter().map(|(flow, seconds, exposed)| json!({
+                "id": flow.id,
+                "bytes": flow.bytes as u64,
+                "seconds": seconds,
+                "exposed": exposed,
+            })).collect::<Vec<_>>(),
+        },
+        "budget": plan.tokens.map(|tokens| {
+            let cost = e.cost(tokens, plan.gpus);
+            json!({
+                "tokens": tokens,
+                "days": cost.days,
+                "gpu_hours": cost.gpu_hours,
+                "price": plan.price.map(|price| price * cost.gpu_hours),
+            })
+        }),
+        "search": plan.search.as_ref().map(|search| json!({
+            "judged": search.judged,
+            "fitting": search.fitting,
+            "limit": search.limit,
+            "best": search.best.iter().map(candidate).collect::<Vec<_>>(),
+            "too_big": search.too_big.iter().map(candidate).collect::<Vec<_>>(),
+        })),
+        "flags": Framework::ALL.iter().filter_map(|framework| {
+            flags(&plan.setup, *framework).map(|lines| (framework.id().to_owned(), json!(lines)))
+        }).collect::<serde_json::Map<_, _>>(),
+    });
+    format!("{value:#}\n")
+}
+
+fn moment(moment: &Moment) -> Value {
+    json!({
+        "id": moment.id.id(),
+        "bytes": moment.bytes() as u64,
+        "items": moment.items.iter().map(|item| json!({ "id": item.id, "bytes": item.bytes as i64 })).collect::<Vec<_>>(),
+    })
+}
+
+fn candidate(c: &Candidate) -> Value {
+    json!({
+        "strategy": strategy(&c.setup),
+        "needed": c.memory.needed() as u64,
+        "missing": c.missing as u64,
+        "seconds": c.estimate.step,
+        "loses": c.loses,
+    })
+}
+
+fn strategy(setup: &Setup) -> Value {
+    let p = &setup.parallel;
+    let checkpointing = match setup.checkpointing {
+        Checkpointing::None => "none".to_owned(),
+        Checkpointing::Selective => "selective".to_owned(),
+        Checkpointing::Full => "full".to_owned(),
+        Checkpointing::Every(k) => format!("every:{k}"),
+    };
+    json!({
+        "batch": setup.batch,
+        "micro_batches": setup.micro_batches,
+        "seq": setup.seq,
+        "precision": words::precision(setup.precision),
+        "optimizer": words::optimizer(setup.optimizer),
+        "checkpointing": checkpointing,
+        "offload": setup.offload != whyidle_planner::Offload::None,
+        "sharding": words::sharding(p.sharding),
+        "dp": p.data,
+        "tp": p.tensor,
+        "sp": p.sequence,
+        "pp": p.pipeline,
+        "chunks": p.chunks,
+        "cp": p.context,
+        "ep": p.expert,
+    })
+}
