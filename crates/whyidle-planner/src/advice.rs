@@ -24,7 +24,13 @@ pub struct Rule {
 /// The rules for `setup` on `gpu`.
 #[must_use]
 pub fn rules(setup: &Setup, gpu: &Gpu) -> Vec<Rule> {
-    vec![checkpointing(setup, gpu), eight_bit(setup, gpu), zero(setup, gpu), bubble(setup), margin(setup, gpu)]
+    vec![
+        checkpointing(setup, gpu),
+        eight_bit(setup, gpu),
+        zero(setup, gpu),
+        bubble(setup),
+        margin(setup, gpu),
+    ]
 }
 
 /// Checkpointing pays in memory what it costs in time: with 40 % activations it frees about as much as
@@ -68,7 +74,10 @@ fn zero(setup: &Setup, gpu: &Gpu) -> Rule {
     Rule {
         id: "zero",
         holds: gpu.link.name.starts_with("nvlink"),
-        bytes: vec![("saves", 2.0 * Local::of(setup).all * (ranks - 1.0) / ranks), ("extra", gradient * (m - 1.0))],
+        bytes: vec![
+            ("saves", 2.0 * Local::of(setup).all * (ranks - 1.0) / ranks),
+            ("extra", gradient * (m - 1.0)),
+        ],
         shares: Vec::new(),
         seconds: vec![("here", gradient * (m - 1.0) / gpu.link.bus), ("pcie", gradient * (m - 1.0) / pcie)],
     }
@@ -97,7 +106,11 @@ fn margin(setup: &Setup, gpu: &Gpu) -> Rule {
     Rule {
         id: "margin",
         holds: memory.needed() <= 0.9 * gpu.memory,
-        bytes: vec![("allocated", memory.allocated), ("reserved", memory.reserved), ("context", memory.context)],
+        bytes: vec![
+            ("allocated", memory.allocated),
+            ("reserved", memory.reserved),
+            ("context", memory.context),
+        ],
         shares: vec![("free", (1.0 - memory.needed() / gpu.memory).max(0.0))],
         seconds: Vec::new(),
     }

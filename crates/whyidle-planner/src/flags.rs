@@ -53,7 +53,8 @@ fn torch(setup: &Setup) -> Vec<String> {
         }
         Sharding::None => {}
         Sharding::Optimizer | Sharding::Gradients => lines.push(
-            "optimizer = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.AdamW)".to_owned(),
+            "optimizer = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.AdamW)"
+                .to_owned(),
         ),
         Sharding::Full | Sharding::KeepGathered => {
             let reshard = if setup.parallel.sharding == Sharding::Full { "True" } else { "False" };
@@ -62,7 +63,8 @@ fn torch(setup: &Setup) -> Vec<String> {
             } else {
                 ""
             };
-            let offload = if setup.offload == Offload::All { ", offload_policy=CPUOffloadPolicy()" } else { "" };
+            let offload =
+                if setup.offload == Offload::All { ", offload_policy=CPUOffloadPolicy()" } else { "" };
             lines.push(format!("kw = dict(reshard_after_forward={reshard}{policy}{offload})"));
             lines.push("for layer in model.model.layers: fully_shard(layer, **kw)".to_owned());
             lines.push("fully_shard(model, **kw)".to_owned());
@@ -71,7 +73,8 @@ fn torch(setup: &Setup) -> Vec<String> {
     match setup.checkpointing {
         Checkpointing::Full => lines.push("x = checkpoint(layer, x, use_reentrant=False)".to_owned()),
         Checkpointing::Every(k) => {
-            lines.push(format!("x = layer(x) if i % {k} == 0 else checkpoint(layer, x, use_reentrant=False)"));
+            lines
+                .push(format!("x = layer(x) if i % {k} == 0 else checkpoint(layer, x, use_reentrant=False)"));
         }
         Checkpointing::None | Checkpointing::Selective => {}
     }
@@ -91,7 +94,9 @@ fn deepspeed(setup: &Setup) -> Option<Vec<String>> {
     let offload = match setup.offload {
         Offload::None => "",
         Offload::Optimizer => ", \"offload_optimizer\": {\"device\": \"cpu\"}",
-        Offload::All => ", \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}",
+        Offload::All => {
+            ", \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}"
+        }
     };
     Some(vec![
         "{".to_owned(),
@@ -134,11 +139,15 @@ fn megatron(setup: &Setup) -> Option<Vec<String>> {
         Checkpointing::None => {}
         Checkpointing::Selective => line.push("--recompute-granularity selective".to_owned()),
         Checkpointing::Full => {
-            line.push("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1".to_owned());
+            line.push(
+                "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1".to_owned(),
+            );
         }
         Checkpointing::Every(k) => {
             let layers = setup.model.all_layers() / p.pipeline * (k - 1) / k;
-            line.push(format!("--recompute-granularity full --recompute-method block --recompute-num-layers {layers}"));
+            line.push(format!(
+                "--recompute-granularity full --recompute-method block --recompute-num-layers {layers}"
+            ));
         }
     }
     if setup.offload == Offload::Optimizer {
@@ -184,6 +193,8 @@ mod tests {
         assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
         setup.parallel = Parallel { data: 2, tensor: 4, sequence: true, ..Parallel::default() };
         assert!(flags(&setup, Framework::Torch).is_none());
-        assert!(flags(&setup, Framework::Megatron).expect("arguments").join(" ").contains("--sequence-parallel"));
+        assert!(
+            flags(&setup, Framework::Megatron).expect("arguments").join(" ").contains("--sequence-parallel")
+        );
     }
 }

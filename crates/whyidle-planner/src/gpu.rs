@@ -127,7 +127,11 @@ fn from_row(&(name, product, gib, link_name, per_node): &Row) -> Option<Gpu> {
         single: rates.tf32,
         link: link(link_name).ok()?,
         per_node,
-        workspace: if ["h", "g", "b"].iter().any(|hopper| name.starts_with(hopper)) { 32 << 20 } else { 8 << 20 },
+        workspace: if ["h", "g", "b"].iter().any(|hopper| name.starts_with(hopper)) {
+            32 << 20
+        } else {
+            8 << 20
+        },
         source: rates.source.to_owned(),
     })
 }
@@ -142,7 +146,8 @@ pub fn gpu(name: &str, extra: &[Gpu]) -> Result<Gpu, PlanError> {
         return Ok(found.clone());
     }
     TABLE.iter().find(|row| row.0 == wanted).and_then(from_row).ok_or_else(|| {
-        let known: Vec<_> = TABLE.iter().map(|row| row.0).chain(extra.iter().map(|gpu| gpu.name.as_str())).collect();
+        let known: Vec<_> =
+            TABLE.iter().map(|row| row.0).chain(extra.iter().map(|gpu| gpu.name.as_str())).collect();
         PlanError::new("plan-error-unknown-gpu").with("gpu", name).with("known", known.join(", "))
     })
 }
@@ -154,7 +159,8 @@ pub fn gpu(name: &str, extra: &[Gpu]) -> Result<Gpu, PlanError> {
 /// If the text is no TOML, or an entry lacks a figure.
 pub fn parse_gpus(text: &str) -> Result<Vec<Gpu>, PlanError> {
     let bad = |reason: String| PlanError::new("plan-error-gpu-table").with("reason", reason);
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| bad(error.message().to_owned()))?;
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| bad(error.message().to_owned()))?;
     let Some(entries) = table.get("gpu").and_then(toml::Value::as_table) else {
         return Err(bad("[gpu.NAME]".to_owned()));
     };
@@ -200,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_table_of_ones_own() {
-        let text = "[gpu.mine]\nmemory_gib = 100\nbandwidth_gbs = 2000.0\nhalf_tflops = 500\nlink = \"nvlink4\"\n";
+        let text =
+            "[gpu.mine]\nmemory_gib = 100\nbandwidth_gbs = 2000.0\nhalf_tflops = 500\nlink = \"nvlink4\"\n";
         let own = parse_gpus(text).expect("a table");
         let mine = gpu("MINE", &own).expect("the entry");
         assert_eq!((mine.half, mine.link.name), (500e12, "nvlink4"));

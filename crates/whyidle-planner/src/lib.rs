@@ -32,7 +32,7 @@ pub use model::{
 };
 pub use search::{Candidate, Request, Search, search};
 pub use setup::{
-    AttentionKernel, Checkpointing, Code, Loss, Lora, Offload, Optimizer, OptimizerLoop, Parallel, Precision,
+    AttentionKernel, Checkpointing, Code, Lora, Loss, Offload, Optimizer, OptimizerLoop, Parallel, Precision,
     Setup, Sharding,
 };
 pub use traffic::{Flow, LinkScope, traffic};

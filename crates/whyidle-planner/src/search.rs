@@ -96,7 +96,8 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
                     let memory = worst(&setup);
                     let missing = (memory.needed() - usable).max(0.0);
                     let schedule = schedule(&parallel);
-                    let cost = estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, b));
+                    let cost =
+                        estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, b));
                     let kind = (parallel, checkpointing, offload);
                     let entry = Entry { batch: b, micro: setup.micro_batches, step: cost.step, missing };
                     if missing > 0.0 {
@@ -110,7 +111,9 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
         }
     }
     if judged == 0 {
-        return Err(PlanError::new("plan-error-batch").with("batch", request.global_batch).with("gpus", request.gpus));
+        return Err(PlanError::new("plan-error-batch")
+            .with("batch", request.global_batch)
+            .with("gpus", request.gpus));
     }
     best.sort_by(|a, b| a.1.step.total_cmp(&b.1.step));
     over.sort_by(|a, b| a.1.missing.total_cmp(&b.1.missing));
@@ -136,10 +139,11 @@ fn keep(list: &mut Vec<(Kind, Entry)>, kind: Kind, entry: Entry, better: impl Fn
     }
 }
 
-/// Products of few rows run below the peak: half of the efficiency is lost at 512 tokens.
+/// Products of few rows run below the peak: an assumption, half of the efficiency is lost at 512 tokens
+/// and none from 4096 on.
 fn efficiency(request: &Request, batch: u64) -> f64 {
     let tokens = (batch * request.base.seq) as f64;
-    request.efficiency * tokens / (tokens + 512.0) * (4096.0 + 512.0) / 4096.0
+    request.efficiency * (tokens / (tokens + 512.0) * (4096.0 + 512.0) / 4096.0).min(1.0)
 }
 
 fn schedule(parallel: &Parallel) -> Schedule {
@@ -164,7 +168,9 @@ fn layouts(request: &Request) -> Vec<Parallel> {
     let mut layouts = Vec::new();
     let sizes = |most: u64| POWERS.into_iter().filter(move |&ranks| ranks <= most && n.is_multiple_of(ranks));
     let experts: Vec<u64> = match model.moe {
-        Some(moe) => POWERS.into_iter().filter(|ep| moe.experts.is_multiple_of(*ep) && n.is_multiple_of(*ep)).collect(),
+        Some(moe) => {
+            POWERS.into_iter().filter(|ep| moe.experts.is_multiple_of(*ep) && n.is_multiple_of(*ep)).collect()
+        }
         None => vec![1],
     };
     for tensor in sizes(request.gpu.per_node.min(16)) {

@@ -304,7 +304,8 @@ impl Setup {
                 .with("positions", model.max_seq));
         }
         let at = &model.attention;
-        if !at.heads.is_multiple_of(p.tensor) || !(at.kv_heads.is_multiple_of(p.tensor) || p.tensor.is_multiple_of(at.kv_heads))
+        if !at.heads.is_multiple_of(p.tensor)
+            || !(at.kv_heads.is_multiple_of(p.tensor) || p.tensor.is_multiple_of(at.kv_heads))
         {
             return Err(PlanError::new("plan-error-tensor-parallel")
                 .with("tp", p.tensor)
@@ -316,14 +317,20 @@ impl Setup {
                 .with("pp", p.pipeline * p.chunks)
                 .with("layers", model.all_layers()));
         }
-        if p.expert > 1 && !model.moe.is_some_and(|moe| moe.experts.is_multiple_of(p.expert) && p.data.is_multiple_of(p.expert)) {
+        if p.expert > 1
+            && !model
+                .moe
+                .is_some_and(|moe| moe.experts.is_multiple_of(p.expert) && p.data.is_multiple_of(p.expert))
+        {
             return Err(PlanError::new("plan-error-expert-parallel")
                 .with("ep", p.expert)
                 .with("experts", model.moe.map_or(0, |moe| moe.experts))
                 .with("dp", p.data));
         }
         if !self.seq.is_multiple_of(p.context) {
-            return Err(PlanError::new("plan-error-context-parallel").with("cp", p.context).with("seq", self.seq));
+            return Err(PlanError::new("plan-error-context-parallel")
+                .with("cp", p.context)
+                .with("seq", self.seq));
         }
         if p.chunks > 1 && !self.micro_batches.is_multiple_of(p.pipeline) {
             return Err(PlanError::new("plan-error-interleave")

@@ -78,10 +78,21 @@ pub fn traffic(setup: &Setup, gpu: &Gpu) -> Vec<Flow> {
         };
         let buckets = (trained * gradient / 25e6).max(1.0).ceil();
         // Reduction runs under backward: at best two thirds of compute, and not the last bucket.
-        flows.push(Flow { id: "data", bytes: reduced * trained * part, calls: buckets, hops, scope, hidden: 0.95 });
+        flows.push(Flow {
+            id: "data",
+            bytes: reduced * trained * part,
+            calls: buckets,
+            hops,
+            scope,
+            hidden: 0.95,
+        });
         if gathered > 0.0 {
             let per_layer = matches!(p.sharding, Sharding::Full | Sharding::KeepGathered);
-            let calls = if per_layer { layers * m * if p.sharding == Sharding::Full { 2.0 } else { 1.0 } } else { 1.0 };
+            let calls = if per_layer {
+                layers * m * if p.sharding == Sharding::Full { 2.0 } else { 1.0 }
+            } else {
+                1.0
+            };
             let hidden = if per_layer { 0.9 } else { 0.0 };
             flows.push(Flow { id: "gather", bytes: gathered * local.all * part, calls, hops, scope, hidden });
         }

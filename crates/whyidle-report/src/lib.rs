@@ -24,6 +24,6 @@ pub use catalog::Catalog;
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
-pub use plan::{PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
 pub use markdown::{refusal_markdown, render_markdown};
+pub use plan::{PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
 pub use text::{TextOptions, refusal_text, render_text};

@@ -56,7 +56,11 @@ impl Sizes {
             q: (at.heads * at.head_dim) as f64,
             k: (at.kv_heads * at.head_dim) as f64,
             e: setup.precision.compute(),
-            r: if setup.code == Code::Megatron { setup.precision.compute() } else { setup.precision.residual() },
+            r: if setup.code == Code::Megatron {
+                setup.precision.compute()
+            } else {
+                setup.precision.residual()
+            },
             heads: at.heads as f64,
             t,
             s: if p.sequence { t } else { 1.0 },
@@ -113,8 +117,8 @@ fn attention(setup: &Setup, z: &Sizes) -> Saved {
     }
     // fp32 kernels know no grouped queries: keys and values are repeated and the scores written out.
     let grouped = model.attention.kv_heads < model.attention.heads;
-    let eager = setup.attention == AttentionKernel::Eager
-        || (hf && setup.precision == Precision::Fp32 && grouped);
+    let eager =
+        setup.attention == AttentionKernel::Eager || (hf && setup.precision == Precision::Fp32 && grouped);
     let split = z.n / z.t;
     bytes += if let Some(mla) = model.attention.mla {
         // Queries and keys joined anew, the buffer of keys and values, the output and its copy.

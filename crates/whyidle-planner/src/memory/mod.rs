@@ -156,8 +156,8 @@ pub(crate) fn worst(setup: &Setup) -> Memory {
 
 fn unchecked(setup: &Setup) -> Memory {
     let local = Local::of(setup);
-    let sharded = matches!(setup.parallel.sharding, Sharding::Full | Sharding::KeepGathered)
-        && setup.parallel.data > 1;
+    let sharded =
+        matches!(setup.parallel.sharding, Sharding::Full | Sharding::KeepGathered) && setup.parallel.data > 1;
     let facts = moments::Facts::new(setup, &local);
     let moments = if sharded {
         sharded::moments(setup, &local, &facts)

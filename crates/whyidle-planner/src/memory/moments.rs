@@ -89,9 +89,14 @@ impl Facts {
         };
         let frozen = setup.lora.map_or(0.0, |lora| {
             // NF4: half a byte and a scale per 64, quantised again: 0.516; embeddings and head stay 16-bit.
-            if lora.quantised { 0.516 * local.linear + 2.0 * (local.all - local.linear) } else { weight * local.all }
+            if lora.quantised {
+                0.516 * local.linear + 2.0 * (local.all - local.linear)
+            } else {
+                weight * local.all
+            }
         });
-        let weights = if setup.lora.is_some() { frozen + 4.0 * trained } else { weight * local.all + rounding };
+        let weights =
+            if setup.lora.is_some() { frozen + 4.0 * trained } else { weight * local.all + rounding };
         let mut optimizer = (optimizer_bytes(setup, local) + master * trained) / shard_o;
         if setup.optimizer == crate::Optimizer::AdamW {
             optimizer += 2.0 * rounding / shard_o;
@@ -117,7 +122,8 @@ impl Facts {
         let moe_layers = model.moe_layers() as f64;
         let dense_layers = model.layers as f64 - moe_layers;
         let mut whole = dense_layers * one_dense.total() + moe_layers * one_moe.total();
-        let mut one = if model.moe.is_some() && one_moe.total() > one_dense.total() { one_moe } else { one_dense };
+        let mut one =
+            if model.moe.is_some() && one_moe.total() > one_dense.total() { one_moe } else { one_dense };
         if model.decoder_layers > 0 {
             one = activations::layer(setup, false, true);
             whole += model.decoder_layers as f64 * one.total();
@@ -140,7 +146,11 @@ impl Facts {
             setup.micro_batches as f64
         } else {
             let depth = (p.pipeline - setup.stage).min(setup.micro_batches) as f64;
-            let more = if p.chunks > 1 { 1.0 + (p.pipeline - 1) as f64 / (p.pipeline * p.chunks) as f64 } else { 1.0 };
+            let more = if p.chunks > 1 {
+                1.0 + (p.pipeline - 1) as f64 / (p.pipeline * p.chunks) as f64
+            } else {
+                1.0
+            };
             depth * more
         };
         // Received inputs and stage outputs of the micro-batches in flight.
@@ -169,7 +179,14 @@ impl Facts {
             loss.backward += extra;
         }
         let base = items(&[
-            ("weights", if setup.offload == Offload::All { 2.0 * weight * local.one_layer + weight * local.root } else { weights }),
+            (
+                "weights",
+                if setup.offload == Offload::All {
+                    2.0 * weight * local.one_layer + weight * local.root
+                } else {
+                    weights
+                },
+            ),
             ("optimizer", optimizer),
             ("gradients", resident),
             ("buckets", buckets),
@@ -187,7 +204,11 @@ impl Facts {
             first_buckets: if p.bucket_view { 0.0 } else { buckets },
             logits,
             loss,
-            temporary: if setup.offload == Offload::None { optimizer_temporary(setup, local) / shard_o } else { 0.0 },
+            temporary: if setup.offload == Offload::None {
+                optimizer_temporary(setup, local) / shard_o
+            } else {
+                0.0
+            },
             z,
         }
     }
@@ -272,7 +293,10 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
     let z = &facts.z;
     let recomputes = Facts::recomputes(setup);
     let copies = if recomputes { 0.0 } else { facts.copies };
-    let (weight_grad, layer_copy) = (widths(setup.precision).1, if copies > 0.0 || facts.copies == 0.0 { 0.0 } else { 2.0 * local.one_layer });
+    let (weight_grad, layer_copy) = (
+        widths(setup.precision).1,
+        if copies > 0.0 || facts.copies == 0.0 { 0.0 } else { 2.0 * local.one_layer },
+    );
     let kept = facts.loss.kept * facts.logits;
     let head_grad = if setup.lora.is_some() { 0.0 } else { weight_grad * local.output };
     let forward = facts.loss.forward * facts.logits + facts.fused_loss(setup) + facts.hidden_out(setup);
@@ -289,11 +313,17 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
     // Gradients of earlier micro-batches are in the base already: new ones replace them one by one.
     let resident = facts.base.iter().any(|item| item.id == "gradients");
     let gradients = if resident { 0.0 } else { facts.gradients };
-    let product = if weight_grad > z.e { (z.e + weight_grad) * local.output } else { weight_grad * local.output };
+    let product =
+        if weight_grad > z.e { (z.e + weight_grad) * local.output } else { weight_grad * local.output };
     let table: [(MomentId, Vec<(&'static str, f64)>); 6] = [
         (
             MomentId::LossForward,
-            vec![("activations", facts.layers), ("ends", facts.ends), ("copies", facts.copies), ("loss", forward)],
+            vec![
+                ("activations", facts.layers),
+                ("ends", facts.ends),
+                ("copies", facts.copies),
+                ("loss", forward),
+            ],
         ),
         (
             MomentId::LossBackward,

@@ -51,7 +51,10 @@ impl Local {
         let width = if setup.precision == Precision::Pure16 { 2.0 } else { 4.0 };
         let (mut common, mut dense, mut expert) = (0.0, 0.0, 0.0);
         for tensor in model.tensors() {
-            let tied_head = model.tied && last && tensor.part == Part::Embedding && tensor.elements == model.vocab * model.hidden;
+            let tied_head = model.tied
+                && last
+                && tensor.part == Part::Embedding
+                && tensor.elements == model.vocab * model.hidden;
             let share = match tensor.part {
                 Part::Layer => stage_share,
                 Part::Embedding if first || tied_head => 1.0,
@@ -116,8 +119,12 @@ impl Local {
     fn adapters(&mut self, setup: &Setup, rank: f64) {
         // Rows plus columns of every linear matrix of a layer.
         let (m, at) = (&setup.model, &setup.model.attention);
-        let (d, f, q, k) =
-            (m.hidden as f64, m.ffn as f64, (at.heads * at.head_dim) as f64, (at.kv_heads * at.head_dim) as f64);
+        let (d, f, q, k) = (
+            m.hidden as f64,
+            m.ffn as f64,
+            (at.heads * at.head_dim) as f64,
+            (at.kv_heads * at.head_dim) as f64,
+        );
         let up = if m.gated { 2.0 } else { 1.0 };
         let edges = 2.0 * (d + q) + 2.0 * (d + k) + (up + 1.0) * (d + f);
         self.small = 0.0;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Act, Attention, AttentionKernel, Checkpointing, Code, Family, Head, Loss, Model, Optimizer, OptimizerLoop, Parallel,
-    Precision, from_config,
+    Act, Attention, AttentionKernel, Checkpointing, Code, Family, Head, Loss, Model, Optimizer,
+    OptimizerLoop, Parallel, Precision, from_config,
 };
 use serde_json::Value;
 
@@ -214,7 +214,8 @@ fn predict() {
     for (name, run) in runs.as_object_mut().expect("runs") {
         let memory = memory_of(&transformers_setup(run)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let most = |ids: &[MomentId]| {
-            memory.moments.iter().filter(|m| ids.contains(&m.id)).map(Moment::bytes).fold(0.0, f64::max) as u64
+            memory.moments.iter().filter(|m| ids.contains(&m.id)).map(Moment::bytes).fold(0.0, f64::max)
+                as u64
         };
         run["predicted"] = serde_json::json!({
             "forward": most(&[MomentId::LossForward]),

@@ -7,8 +7,23 @@ use crate::PlanError;
 
 /// The `model_type`s that are understood.
 pub(crate) const KNOWN: &[&str] = &[
-    "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "bert", "vit", "t5", "mixtral",
-    "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3",
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "gpt2",
+    "gpt_neox",
+    "bert",
+    "vit",
+    "t5",
+    "mixtral",
+    "qwen2_moe",
+    "qwen3_moe",
+    "deepseek_v2",
+    "deepseek_v3",
 ];
 
 /// Reads a `config.json`.
@@ -16,7 +31,8 @@ pub(crate) const KNOWN: &[&str] = &[
 /// # Errors
 /// If the text is no JSON object, the architecture is unknown, or a size is missing.
 pub fn from_config(text: &str) -> Result<Model, PlanError> {
-    let value: Value = serde_json::from_str(text).map_err(|_| PlanError::new("plan-error-config-not-json"))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|_| PlanError::new("plan-error-config-not-json"))?;
     let fields = value.as_object().ok_or_else(|| PlanError::new("plan-error-config-not-json"))?;
     let kind = fields.get("model_type").and_then(Value::as_str).unwrap_or_default();
     // Multimodal configurations keep the language model in a part of their own.
@@ -77,7 +93,9 @@ impl Config<'_> {
             Some(width) => width,
             None if heads > 0 && hidden.is_multiple_of(heads) => hidden / heads,
             None => {
-                return Err(PlanError::new("plan-error-heads-hidden").with("hidden", hidden).with("heads", heads));
+                return Err(PlanError::new("plan-error-heads-hidden")
+                    .with("hidden", hidden)
+                    .with("heads", heads));
             }
         };
         Ok(Model {
@@ -191,7 +209,9 @@ impl Config<'_> {
     fn gpt2(&self) -> Result<Model, PlanError> {
         let (hidden, heads) = (self.need("n_embd")?, self.need("n_head")?);
         if heads == 0 || !hidden.is_multiple_of(heads) {
-            return Err(PlanError::new("plan-error-heads-hidden").with("hidden", hidden).with("heads", heads));
+            return Err(PlanError::new("plan-error-heads-hidden")
+                .with("hidden", hidden)
+                .with("heads", heads));
         }
         let positions = self.need("n_positions")?;
         let act = self.fields.get("activation_function").and_then(Value::as_str).unwrap_or("gelu_new");
@@ -246,7 +266,8 @@ impl Config<'_> {
         let mut model = self.base(Family::Vit)?;
         model.attention = full_attention(model.attention.heads, model.attention.head_dim);
         (model.gated, model.mlp_bias, model.norm_bias) = (false, true, true);
-        let (image, patch) = (self.number("image_size").unwrap_or(224), self.number("patch_size").unwrap_or(16));
+        let (image, patch) =
+            (self.number("image_size").unwrap_or(224), self.number("patch_size").unwrap_or(16));
         if patch == 0 || !image.is_multiple_of(patch) {
             return Err(PlanError::new("plan-error-zero").with("name", "patch_size"));
         }

@@ -182,9 +182,8 @@ impl Model {
     /// Layers that hold experts.
     #[must_use]
     pub fn moe_layers(&self) -> u64 {
-        self.moe.map_or(0, |moe| {
-            self.layers.saturating_sub(moe.pattern.dense_first) / moe.pattern.every.max(1)
-        })
+        self.moe
+            .map_or(0, |moe| self.layers.saturating_sub(moe.pattern.dense_first) / moe.pattern.every.max(1))
     }
 
     /// Fails if sizes contradict each other.

@@ -54,8 +54,11 @@ pub fn preset(name: &str) -> Result<Model, PlanError> {
     let wanted = name.to_ascii_lowercase();
     let (found, config) = PRESETS.iter().find(|(known, _)| *known == wanted).ok_or_else(|| {
         let stem: String = wanted.chars().take_while(char::is_ascii_alphabetic).collect();
-        let alike: Vec<_> =
-            PRESETS.iter().map(|(known, _)| *known).filter(|known| !stem.is_empty() && known.starts_with(&stem)).collect();
+        let alike: Vec<_> = PRESETS
+            .iter()
+            .map(|(known, _)| *known)
+            .filter(|known| !stem.is_empty() && known.starts_with(&stem))
+            .collect();
         let known = if alike.is_empty() { PRESETS.iter().map(|(known, _)| *known).collect() } else { alike };
         PlanError::new("plan-error-unknown-model").with("model", name).with("known", known.join(", "))
     })?;

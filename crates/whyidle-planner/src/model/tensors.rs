@@ -135,7 +135,13 @@ impl Model {
                 }
                 list.put(Part::Layer, Role::Whole, d * (mla.kv_rank + mla.rope), layers, true);
                 list.put(Part::Layer, Role::Norm, mla.kv_rank, layers, false);
-                list.put(Part::Layer, Role::Linear, mla.kv_rank * at.heads * (mla.nope + mla.v), layers, true);
+                list.put(
+                    Part::Layer,
+                    Role::Linear,
+                    mla.kv_rank * at.heads * (mla.nope + mla.v),
+                    layers,
+                    true,
+                );
                 list.put(Part::Layer, Role::Linear, at.heads * mla.v * d, layers, true);
                 continue;
             }

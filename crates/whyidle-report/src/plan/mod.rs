@@ -94,17 +94,18 @@ pub fn render_plan_text(plan: &PlanReport, catalog: &Catalog, options: &TextOpti
                 for row in &rows {
                     canvas.to(2);
                     for (column, cell) in row.iter().enumerate() {
-                        // Names to the left, figures to the right, the last column runs on.
-                        if column == 0 {
-                            canvas.put(Role::Plain, cell);
-                        } else if column + 1 == columns && columns > 2 {
-                            let start = ends[column - 1] + 2;
-                            canvas.to(start).flow_to(Role::Faint, cell, start);
-                        } else {
-                            canvas.right(Role::Plain, cell, ends[column]);
-                        }
+                        // Names to the left, figures to the right; what is said of a strategy below it.
+                        match column {
+                            0 => canvas.put(Role::Plain, cell),
+                            3 => {
+                                canvas.end();
+                                canvas.to(4).flow(Role::Faint, cell);
+                                &mut canvas
+                            }
+                            _ => canvas.right(Role::Plain, cell, ends[column]),
+                        };
                     }
-                    if row.len() < columns || columns <= 2 {
+                    if row.len() < 4 {
                         canvas.end();
                     }
                 }

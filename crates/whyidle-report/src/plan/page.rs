@@ -43,7 +43,8 @@ impl Writer<'_> {
     }
 
     fn say(&self, key: &str, args: &[(&str, String)]) -> String {
-        let args: Vec<_> = args.iter().map(|(name, value)| (*name, FluentValue::from(value.clone()))).collect();
+        let args: Vec<_> =
+            args.iter().map(|(name, value)| (*name, FluentValue::from(value.clone()))).collect();
         self.catalog.format(key, &args)
     }
 }
@@ -57,16 +58,17 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
     {
         page.push(Block::Note(w.say(words::limit(search.limit), &[])));
     }
-    page.push(Block::Title(w.say(
-        "plan-memory-title",
-        &[("moment", catalog.word(words::moment(plan.memory.peak.id())))],
-    )));
+    page.push(Block::Title(
+        w.say("plan-memory-title", &[("moment", catalog.word(words::moment(plan.memory.peak.id())))]),
+    ));
     page.push(Block::Table(bill(plan, &w)));
     if verbose {
         page.push(Block::Title(catalog.word("plan-moments-title")));
-        let rows = plan.memory.moments.iter().map(|moment| {
-            vec![catalog.word(words::moment(moment.id.id())), w.bytes(moment.bytes())]
-        });
+        let rows = plan
+            .memory
+            .moments
+            .iter()
+            .map(|moment| vec![catalog.word(words::moment(moment.id.id())), w.bytes(moment.bytes())]);
         page.push(Block::Table(rows.collect()));
     }
     page.push(Block::Title(w.say("plan-step-title", &[("step", w.time(plan.estimate.step))])));
@@ -139,9 +141,16 @@ fn bill(plan: &PlanReport, w: &Writer<'_>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = memory
         .peak_items()
         .iter()
-        .map(|item| vec![w.catalog.word(words::item(item.id)), w.bytes(item.bytes), w.share(item.bytes / memory.allocated)])
+        .map(|item| {
+            vec![
+                w.catalog.word(words::item(item.id)),
+                w.bytes(item.bytes),
+                w.share(item.bytes / memory.allocated),
+            ]
+        })
         .collect();
-    let mut line = |key: &str, bytes: f64| rows.push(vec![w.catalog.word(key), w.bytes(bytes), String::new()]);
+    let mut line =
+        |key: &str, bytes: f64| rows.push(vec![w.catalog.word(key), w.bytes(bytes), String::new()]);
     line("plan-allocated", memory.allocated);
     if memory.first_steps > memory.allocated {
         line("plan-first-steps", memory.first_steps);
@@ -175,15 +184,14 @@ fn step(plan: &PlanReport, w: &Writer<'_>) -> Vec<Vec<String>> {
 fn budget(plan: &PlanReport, w: &Writer<'_>) -> Vec<Block> {
     let e = &plan.estimate;
     let per_second = w.catalog.arg(&Arg::Count(e.tokens_per_second as i64));
-    let mut notes =
-        vec![Block::Note(w.say("plan-rate", &[("rate", per_second), ("mfu", w.share(e.mfu))]))];
+    let mut notes = vec![Block::Note(w.say("plan-rate", &[("rate", per_second), ("mfu", w.share(e.mfu))]))];
     if let Some(tokens) = plan.tokens {
         let cost = e.cost(tokens, plan.gpus);
         let hours = w.catalog.arg(&Arg::Count(cost.gpu_hours.round() as i64));
         let days = format!("{:.1}", cost.days);
         notes.push(Block::Note(w.say(
             "plan-budget",
-            &[("tokens", format!("{:.3}", tokens / 1e9)), ("days", days), ("hours", hours)],
+            &[("tokens", format!("{}", tokens / 1e9)), ("days", days), ("hours", hours)],
         )));
         if let Some(price) = plan.price {
             let total = w.catalog.arg(&Arg::Count((cost.gpu_hours * price).round() as i64));

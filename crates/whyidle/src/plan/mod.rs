@@ -6,8 +6,8 @@ pub(crate) use options::PlanOptions;
 
 use whyidle_diagnosis::Message;
 use whyidle_planner::{
-    Act, Attention, Family, Gpu, Head, Link, Model, Parallel, PlanError, Precision, Request, Schedule, Setup, estimate,
-    from_config, gpu, link, memory, parse_gpus, preset, search,
+    Act, Attention, Family, Gpu, Head, Link, Model, Parallel, PlanError, Precision, Request, Schedule, Setup,
+    estimate, from_config, gpu, link, memory, parse_gpus, preset, search,
 };
 use whyidle_report::{PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
 
@@ -19,7 +19,9 @@ pub(crate) fn run(options: &PlanOptions, output: &Output) -> u8 {
     match plan(options) {
         Ok(report) => {
             let text = match options.format {
-                Format::Text => render_plan_text(&report, &output.catalog, &output.text_options(options.verbose)),
+                Format::Text => {
+                    render_plan_text(&report, &output.catalog, &output.text_options(options.verbose))
+                }
                 Format::Json => render_plan_json(&report),
                 Format::Md => render_plan_markdown(&report, &output.catalog),
             };
@@ -27,7 +29,10 @@ pub(crate) fn run(options: &PlanOptions, output: &Output) -> u8 {
             if report.missing() > 0.0 { REFUSED } else { REACHED }
         }
         Err(error) => {
-            let message = error.args.iter().fold(Message::new(error.id), |message, (name, value)| message.name(name, value.clone()));
+            let message = error
+                .args
+                .iter()
+                .fold(Message::new(error.id), |message, (name, value)| message.name(name, value.clone()));
             output.error(&message, None);
             UNREADABLE
         }
@@ -65,10 +70,21 @@ fn searched(
         efficiency: options.efficiency,
     };
     let found = search(&request)?;
-    let best = found.best.first().or(found.too_big.first()).cloned().ok_or_else(|| {
-        PlanError::new("plan-error-batch").with("batch", global_batch).with("gpus", gpus)
-    })?;
-    Ok(report(options, best.setup, gpu, gpus, network, best.memory, best.estimate, best.schedule, Some(found)))
+    let best =
+        found.best.first().or(found.too_big.first()).cloned().ok_or_else(|| {
+            PlanError::new("plan-error-batch").with("batch", global_batch).with("gpus", gpus)
+        })?;
+    Ok(report(
+        options,
+        best.setup,
+        gpu,
+        gpus,
+        network,
+        best.memory,
+        best.estimate,
+        best.schedule,
+        Some(found),
+    ))
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of a report")]
@@ -107,7 +123,9 @@ fn machine(options: &PlanOptions) -> Result<(Gpu, u64), PlanError> {
     };
     let (name, count) = match options.gpu.rsplit_once(['x', '*']) {
         // "mi300x" ends in an x; "mi300xx8" has a count after it.
-        Some((name, count)) if !name.is_empty() && count.parse::<u64>().is_ok() => (name, count.parse().unwrap_or(1)),
+        Some((name, count)) if !name.is_empty() && count.parse::<u64>().is_ok() => {
+            (name, count.parse().unwrap_or(1))
+        }
         _ => (options.gpu.as_str(), 1),
     };
     if count == 0 {

@@ -4,18 +4,21 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use whyidle_planner::{
-    AttentionKernel, Checkpointing, Code, Loss, Offload, Optimizer, OptimizerLoop, Precision, Schedule, Sharding,
+    AttentionKernel, Checkpointing, Code, Loss, Offload, Optimizer, OptimizerLoop, Precision, Schedule,
+    Sharding,
 };
 
 use crate::args::Format;
 
 /// What is planned.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  whyidle plan --model llama-3-8b --gpu h100x8 --seq 8192 --global-batch 256\n  \
+#[command(
+    after_help = "Examples:\n  whyidle plan --model llama-3-8b --gpu h100x8 --seq 8192 --global-batch 256\n  \
     whyidle plan --config config.json --gpu h200 --seq 2048 --batch 4\n  \
     whyidle plan --model llama-3-8b --gpu a100x8 --seq 4096 --batch 1 --micro-batches 16 --sharding fsdp --checkpoint full\n\n\
     With --batch the given strategy is judged, with --global-batch strategies are searched.\n\
-    Exit status: 0 it fits, 1 it does not, 2 bad usage or unreadable input.")]
+    Exit status: 0 it fits, 1 it does not, 2 bad usage or unreadable input."
+)]
 pub(crate) struct PlanOptions {
     /// A named model, as llama-3-8b; an unknown name lists them
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
