@@ -80,6 +80,7 @@ impl Facts {
             Sharding::Optimizer => (n, 1.0),
             _ => (n, n),
         };
+        let shard_w = if matches!(p.sharding, Sharding::Full | Sharding::KeepGathered) { n } else { 1.0 };
         let trained = local.trained(setup);
         // The allocator's rounding grows with every set of fp32 tensors.
         let rounding = match setup.precision {
@@ -194,7 +195,7 @@ impl Facts {
             ("inputs", inputs(setup)),
         ]);
         Self {
-            states: weights + optimizer + gradients,
+            states: weights / shard_w + optimizer + gradients,
             base,
             layers,
             one,

