@@ -83,14 +83,13 @@ fn torch(setup: &Setup) -> Vec<String> {
 }
 
 fn deepspeed(setup: &Setup) -> Option<Vec<String>> {
-    let (stage, persist) = match setup.parallel.sharding {
-        Sharding::None => (0, false),
-        Sharding::Optimizer => (1, false),
-        Sharding::Gradients => (2, false),
-        Sharding::Full => (3, false),
+    let stage = match setup.parallel.sharding {
+        Sharding::None => 0,
+        Sharding::Optimizer => 1,
+        Sharding::Gradients => 2,
+        Sharding::Full => 3,
         Sharding::KeepGathered => return None,
     };
-    let _ = persist;
     let offload = match setup.offload {
         Offload::None => "",
         Offload::Optimizer => ", \"offload_optimizer\": {\"device\": \"cpu\"}",

@@ -25,7 +25,7 @@ pub struct Gpu {
     pub per_node: u64,
     /// cuBLAS workspace of one handle, bytes (32 MiB on Hopper, 8 MiB elsewhere).
     pub workspace: u64,
-    /// True if its figures are given by the user or by a data sheet that is not checked by a run.
+    /// Where its rates are printed; `TOML` for one of the user's.
     pub source: String,
 }
 
@@ -114,7 +114,7 @@ const TABLE: &[Row] = &[
 /// Every GPU of the table.
 #[must_use]
 pub fn gpus() -> Vec<Gpu> {
-    TABLE.iter().filter_map(|row| from_row(row)).collect()
+    TABLE.iter().filter_map(from_row).collect()
 }
 
 fn from_row(&(name, product, gib, link_name, per_node): &Row) -> Option<Gpu> {

@@ -61,7 +61,7 @@ pub(crate) enum When {
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1
+    /// Schema whyidle.verdict/1, of a plan whyidle.plan/1
     Json,
     /// Markdown
     Md,
