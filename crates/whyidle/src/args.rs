@@ -13,13 +13,13 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Language of the output [default: from the locale]
-    #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh"])]
+    #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"])]
     pub(crate) lang: Option<String>,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 901, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     pub(crate) color: When,
     /// When to show progress on standard error
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 902, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     pub(crate) progress: When,
 }
 

@@ -25,8 +25,7 @@ pub(crate) fn run(options: &PlanOptions, output: &Output) -> u8 {
                 Format::Json => render_plan_json(&report),
                 Format::Md => render_plan_markdown(&report, &output.catalog),
             };
-            output.data(&text);
-            if report.missing() > 0.0 { REFUSED } else { REACHED }
+            output.data(&text, if report.missing() > 0.0 { REFUSED } else { REACHED })
         }
         Err(error) => {
             let message = error
