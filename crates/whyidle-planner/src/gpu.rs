@@ -152,6 +152,22 @@ pub fn gpu(name: &str, extra: &[Gpu]) -> Result<Gpu, PlanError> {
     })
 }
 
+/// The GPU that a program calls `product`, of the variant whose memory is nearest to `memory` bytes.
+#[must_use]
+pub fn by_product(product: &str, memory: u64) -> Option<Gpu> {
+    let wanted = rates(product)?;
+    let distance = |gpu: &Gpu| (gpu.memory - memory as f64).abs();
+    let mut found = TABLE
+        .iter()
+        .filter(|row| rates(row.1).is_some_and(|rates| rates.product == wanted.product))
+        .filter_map(from_row)
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    if memory > 0 {
+        found.memory = memory as f64;
+    }
+    Some(found)
+}
+
 /// GPUs of a TOML table: `[gpu.NAME]` with `memory_gib`, `bandwidth_gbs`, `half_tflops`, and if wanted
 /// `single_tflops`, `link` (a name), `per_node`.
 ///

@@ -1,5 +1,6 @@
 //! What a training run will need before anything runs: memory per GPU, communication, pipeline
 //! bubbles, floating-point work – and which strategy suits. Pure arithmetic: no files, no GPU.
+//! A measured step can calibrate it: [`observe`] reads the setup off a trace.
 //!
 //! * [`Model`] – the shape of a network and its exact parameter count; from a preset, from a
 //!   Hugging Face `config.json`, or from figures.
@@ -16,6 +17,7 @@ mod flags;
 mod gpu;
 mod memory;
 mod model;
+mod observed;
 mod search;
 mod setup;
 mod traffic;
@@ -25,11 +27,12 @@ pub use advice::{Rule, rules};
 pub use bubble::Schedule;
 pub use error::PlanError;
 pub use flags::{Framework, flags};
-pub use gpu::{Gpu, LINKS, Link, gpu, gpus, link, parse_gpus};
+pub use gpu::{Gpu, LINKS, Link, by_product, gpu, gpus, link, parse_gpus};
 pub use memory::{Item, Memory, Moment, MomentId, memory, memory_of};
 pub use model::{
     Act, Attention, Family, Head, Mla, Model, Moe, PRESETS, Part, Pattern, Role, Tensor, from_config, preset,
 };
+pub use observed::{Observed, Said, Unknown, Unseen, observe};
 pub use search::{Candidate, Request, Search, search};
 pub use setup::{
     AttentionKernel, Checkpointing, Code, Lora, Loss, Offload, Optimizer, OptimizerLoop, Parallel, Precision,

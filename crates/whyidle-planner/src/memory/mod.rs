@@ -154,6 +154,11 @@ pub(crate) fn worst(setup: &Setup) -> Memory {
     if last.allocated > first.allocated { last } else { first }
 }
 
+/// Memory of the stage that `setup` names, for a setup that was checked or recognised.
+pub(crate) fn at_stage(setup: &Setup) -> Memory {
+    unchecked(setup)
+}
+
 fn unchecked(setup: &Setup) -> Memory {
     let local = Local::of(setup);
     let sharded =
