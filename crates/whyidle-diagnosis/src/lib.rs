@@ -6,6 +6,7 @@
 pub mod case;
 mod causes;
 mod details;
+mod give_back;
 mod judge;
 mod known;
 mod message;
@@ -15,6 +16,7 @@ mod ruling;
 mod verdict;
 
 pub use causes::{CAUSES, Cause};
+pub use give_back::{Returned, calibrate, give_back};
 pub use judge::judge;
 pub use known::Known;
 pub use message::{Arg, Message};

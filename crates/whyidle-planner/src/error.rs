@@ -49,6 +49,16 @@ impl PlanError {
         "plan-error-value",
         "plan-error-read",
         "plan-error-nothing",
+        "plan-error-no-rates",
+        "plan-error-calibrate-several",
+        "plan-error-calibrate-refused",
+        "plan-unseen-shapes",
+        "plan-unseen-compiled",
+        "plan-unseen-attention",
+        "plan-unseen-loss",
+        "plan-unseen-blocks",
+        "plan-unseen-parallelism",
+        "plan-unseen-parameters",
     ];
 }
 

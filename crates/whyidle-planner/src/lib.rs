@@ -12,12 +12,14 @@
 
 mod advice;
 mod bubble;
+mod calibrate;
 mod error;
 mod flags;
 mod gpu;
 mod memory;
 mod model;
 mod observed;
+mod savers;
 mod search;
 mod setup;
 mod traffic;
@@ -25,6 +27,7 @@ mod work;
 
 pub use advice::{Rule, rules};
 pub use bubble::Schedule;
+pub use calibrate::{Calibration, Measured, Range, again};
 pub use error::PlanError;
 pub use flags::{Framework, flags};
 pub use gpu::{Gpu, LINKS, Link, by_product, gpu, gpus, link, parse_gpus};
@@ -33,6 +36,7 @@ pub use model::{
     Act, Attention, Family, Head, Mla, Model, Moe, PRESETS, Part, Pattern, Role, Tensor, from_config, preset,
 };
 pub use observed::{Observed, Said, Unknown, Unseen, observe};
+pub use savers::{Larger, Saver, SaverId, larger_batch, savers};
 pub use search::{Candidate, Request, Search, search};
 pub use setup::{
     AttentionKernel, Checkpointing, Code, Lora, Loss, Offload, Optimizer, OptimizerLoop, Parallel, Precision,

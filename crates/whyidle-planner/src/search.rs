@@ -4,7 +4,7 @@ use crate::bubble::Schedule;
 use crate::gpu::{Gpu, Link};
 use crate::memory::{Memory, worst};
 use crate::setup::{Checkpointing, Offload, Parallel, Precision, Setup, Sharding};
-use crate::work::{Estimate, estimate};
+use crate::work::{Estimate, estimate, rows_efficiency};
 use crate::{AttentionKernel, PlanError};
 
 /// What is asked.
@@ -139,11 +139,9 @@ fn keep(list: &mut Vec<(Kind, Entry)>, kind: Kind, entry: Entry, better: impl Fn
     }
 }
 
-/// Products of few rows run below the peak: an assumption, half of the efficiency is lost at 512 tokens
-/// and none from 4096 on.
+/// Products of few rows run below the rate of long ones.
 fn efficiency(request: &Request, batch: u64) -> f64 {
-    let tokens = (batch * request.base.seq) as f64;
-    request.efficiency * (tokens / (tokens + 512.0) * (4096.0 + 512.0) / 4096.0).min(1.0)
+    request.efficiency * rows_efficiency((batch * request.base.seq) as f64)
 }
 
 fn schedule(parallel: &Parallel) -> Schedule {

@@ -3,7 +3,7 @@
 use crate::bubble::Schedule;
 use crate::gpu::{Gpu, Link};
 use crate::memory::Local;
-use crate::setup::{Checkpointing, Offload, Precision, Setup, Sharding};
+use crate::setup::{Checkpointing, Offload, Optimizer, OptimizerLoop, Precision, Setup, Sharding};
 use crate::traffic::{Flow, LinkScope, traffic};
 use crate::{Family, Head};
 
@@ -55,6 +55,34 @@ pub fn work(setup: &Setup) -> Work {
     Work { model: model_work, hardware: model_work + (forward_again + scores_again) * tokens }
 }
 
+/// Parameters that one GPU updates.
+fn updated(setup: &Setup) -> f64 {
+    let shared = if setup.parallel.sharding == Sharding::None { 1.0 } else { setup.parallel.data as f64 };
+    Local::of(setup).trained(setup) / shared
+}
+
+/// Bytes that the optimizer's pass moves on one GPU: it reads weight, gradient and states, and writes weight and
+/// states – 28 per parameter of AdamW in fp32; tensor lists (`foreach`) read and write temporaries besides,
+/// about as much again.
+pub(crate) fn optimizer_bytes_moved(setup: &Setup) -> f64 {
+    // Weight and gradient as the optimizer sees them.
+    let w = if setup.precision == Precision::Pure16 { 2.0 } else { 4.0 };
+    let states = match setup.optimizer {
+        Optimizer::AdamW => 2.0 * w,
+        Optimizer::AdamW8bit => 2.0,
+        Optimizer::Sgd | Optimizer::Adafactor => 0.0,
+        Optimizer::SgdMomentum | Optimizer::Lion | Optimizer::Muon => w,
+    };
+    let again = if setup.optimizer_loop == OptimizerLoop::Fused { 1.0 } else { 2.0 };
+    (3.0 * w + 2.0 * states) * updated(setup) * again
+}
+
+/// Share of its rate that a product of `rows` rows keeps, against one of 4096: an assumption, half is lost at 512
+/// rows less.
+pub(crate) fn rows_efficiency(rows: f64) -> f64 {
+    (rows / (rows + 512.0) * (4096.0 + 512.0) / 4096.0).min(1.0)
+}
+
 /// Time of a step and where it goes, s.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
@@ -66,6 +94,8 @@ pub struct Estimate {
     pub exposed: f64,
     /// The optimizer's pass over its states.
     pub optimizer: f64,
+    /// What the host or the loader adds where it is slower than the GPU; known of measured steps only.
+    pub waiting: f64,
     /// All of a step.
     pub step: f64,
     /// Model FLOPs over peak FLOPs of the step.
@@ -114,13 +144,11 @@ pub fn estimate(setup: &Setup, gpu: &Gpu, network: &Link, schedule: Schedule, ef
         })
         .collect();
     let exposed: f64 = flows.iter().map(|(_, _, exposed)| exposed).sum();
-    // AdamW reads and writes 28 bytes per parameter that this GPU updates. Offloaded, 16 bytes per
-    // parameter cross PCIe and a host core group updates them: about 12 GB/s per GPU together.
-    let shared = if p.sharding == Sharding::None { 1.0 } else { p.data as f64 };
-    let updated = Local::of(setup).trained(setup) / shared;
+    // Offloaded, 16 bytes per parameter cross PCIe and a host core group updates them: about 12 GB/s per
+    // GPU together, an assumption.
     let optimizer = match setup.offload {
-        Offload::None => 28.0 * updated / gpu.bandwidth,
-        _ => 16.0 * updated / 12e9,
+        Offload::None => optimizer_bytes_moved(setup) / gpu.bandwidth,
+        _ => 16.0 * updated(setup) / 12e9,
     };
     let step = compute + bubble + exposed + optimizer;
     Estimate {
@@ -128,6 +156,7 @@ pub fn estimate(setup: &Setup, gpu: &Gpu, network: &Link, schedule: Schedule, ef
         bubble,
         exposed,
         optimizer,
+        waiting: 0.0,
         step,
         mfu: done.model / world / peak / step,
         tokens_per_second: (setup.global_batch() * setup.seq) as f64 / step,

@@ -17,8 +17,8 @@ fn said(recorded: &recording::Recording) -> Said {
         params: recorded.params,
         stages: recorded.stages.map(u64::from),
         micro_batches: recorded.micro_batches.or(recorded.accum).map(u64::from),
-        rank: recorded.rank.map(u64::from),
         peak: recorded.max_memory_allocated,
+        reserved: recorded.max_memory_reserved,
     }
 }
 

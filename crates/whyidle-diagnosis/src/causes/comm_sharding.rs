@@ -9,7 +9,7 @@ use super::comm_exposed;
 use super::support::{counted, finding, gain_by_replay, remedy};
 use crate::case::Case;
 use crate::message::Message;
-use crate::verdict::{Change, Finding, Method};
+use crate::verdict::{Change, Finding, Gain, Method};
 
 const CODE: &str = "fully_shard(model, reshard_after_forward=False)";
 
@@ -39,22 +39,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if gathers < 2 * steps || scatters < steps || case.share(cost.ns) < WORTH {
         return None;
     }
-    let regathers: rustc_hash::FxHashSet<u32> =
-        uses.iter().filter(|u| u.kind == Kind::AllGather && u.in_backward).map(|u| u.activity.0).collect();
-    let change = Change { what: "sharding", from: None, to: None };
-    let gain = gain_by_replay(case, change, Method::Bound, |program, lengths| {
-        if again > 0 {
-            scale_activities(program, lengths, |id| {
-                let backward =
-                    case.facts.tree.launch_of(id).is_some_and(|call| case.facts.tree.is_backward(call));
-                let gather = whyidle_analysis::communication::kind(
-                    case.trace.names.get(case.trace.gpu.name[id.index()]),
-                ) == Kind::AllGather;
-                (regathers.contains(&id.0) || backward && gather).then_some(0.0)
-            });
-            drop_empty_launches(program, lengths);
-        }
-    });
+    let gain = regathering(case);
     let mut evidence = comm_exposed::evidence(case, uses);
     let text = Message::new("ev-sharding")
         .count("gathers", gathers / steps)
@@ -64,4 +49,26 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let summary = Message::new(if again > 0 { "fix-comm-sharding" } else { "fix-comm-sharding-less" });
     let steps = ["fix-sharding-memory", "fix-sharding-prefetch", "fix-sharding-stage"];
     Some(finding(case, "comm.sharding", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// The step if gathered weights were kept from forward to backward, by replay.
+pub(crate) fn regathering(case: &Case<'_>) -> Option<Gain> {
+    let uses = case.collectives();
+    let regathers: rustc_hash::FxHashSet<u32> =
+        uses.iter().filter(|u| u.kind == Kind::AllGather && u.in_backward).map(|u| u.activity.0).collect();
+    let change = Change { what: "sharding", from: None, to: None };
+    gain_by_replay(case, change, Method::Bound, |program, lengths| {
+        if regathers.is_empty() {
+            return;
+        }
+        scale_activities(program, lengths, |id| {
+            let backward =
+                case.facts.tree.launch_of(id).is_some_and(|call| case.facts.tree.is_backward(call));
+            let gather =
+                whyidle_analysis::communication::kind(case.trace.names.get(case.trace.gpu.name[id.index()]))
+                    == Kind::AllGather;
+            (regathers.contains(&id.0) || backward && gather).then_some(0.0)
+        });
+        drop_empty_launches(program, lengths);
+    })
 }

@@ -32,7 +32,9 @@ mod memory_recompute;
 mod pipeline_bubble;
 pub(crate) mod support;
 
+pub(crate) use comm_sharding::regathering;
 pub(crate) use host_launch::Launches;
+pub(crate) use memory_recompute::{recomputation, without_recomputation};
 
 use crate::case::Case;
 use crate::verdict::Finding;

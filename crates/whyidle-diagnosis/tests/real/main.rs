@@ -10,6 +10,7 @@
 )]
 
 mod gains;
+mod give_back;
 mod hostile;
 mod lab;
 mod ledgers;

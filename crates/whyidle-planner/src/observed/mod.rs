@@ -27,10 +27,10 @@ pub struct Said {
     pub stages: Option<u64>,
     /// Micro-batches of a step.
     pub micro_batches: Option<u64>,
-    /// Stage or rank of this process.
-    pub rank: Option<u64>,
     /// `max_memory_allocated`, bytes.
     pub peak: Option<u64>,
+    /// `max_memory_reserved`, bytes.
+    pub reserved: Option<u64>,
 }
 
 /// Why a trace does not show a setup.

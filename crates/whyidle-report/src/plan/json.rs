@@ -40,6 +40,7 @@ pub fn render_plan_json(plan: &PlanReport) -> String {
             "bubble": e.bubble,
             "exposed": e.exposed,
             "optimizer": e.optimizer,
+            "waiting": e.waiting,
             "efficiency": plan.efficiency,
             "mfu": e.mfu,
             "tokens_per_second": e.tokens_per_second,

@@ -169,6 +169,7 @@ fn step(plan: &PlanReport, w: &Writer<'_>) -> Vec<Vec<String>> {
         ("plan-bubble", e.bubble),
         ("plan-exposed", e.exposed),
         ("plan-optimizer", e.optimizer),
+        ("plan-waiting", e.waiting),
     ] {
         if seconds > 0.0 {
             rows.push(vec![w.catalog.word(key), w.time(seconds), w.share(seconds / e.step)]);

@@ -24,7 +24,8 @@ keys! {
     "workspace" => "plan-item-workspace", "inputs" => "plan-item-inputs",
     "activations" => "plan-item-activations", "recomputed" => "plan-item-recomputed",
     "ends" => "plan-item-ends", "copies" => "plan-item-copies", "loss" => "plan-item-loss",
-    "transient" => "plan-item-transient", "optimizer-temporary" => "plan-item-optimizer-temporary",
+    "transient" => "plan-item-transient", "measured-difference" => "plan-item-measured-difference",
+     "optimizer-temporary" => "plan-item-optimizer-temporary",
     "gathered" => "plan-item-gathered", "unsharded-gradients" => "plan-item-unsharded-gradients",
 }
 

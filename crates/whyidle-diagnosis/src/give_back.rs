@@ -1,0 +1,117 @@
+//! Where the planner meets a measured step: its calibration, and what undoing a saver of memory returns in time.
+
+use whyidle_analysis::ledger::Line;
+use whyidle_planner::{
+    Calibration, Measured, Model, PlanError, Saver, SaverId, Schedule, again, link, observe, savers,
+};
+use whyidle_replay::edits::scale_activities;
+
+use crate::case::Case;
+use crate::causes::{recomputation, regathering, without_recomputation};
+use crate::verdict::{Estimate, Gain, Method};
+
+/// Waits above this share of the step set its pace.
+const PACE: f64 = 0.10;
+
+/// The planner, calibrated on a case. With `model`, the network is not read off the trace.
+///
+/// # Errors
+/// Names what the trace does not show.
+pub fn calibrate(case: &Case<'_>, model: Option<&Model>) -> Result<Calibration, PlanError> {
+    let said = &case.known.said;
+    let observed = observe(case.trace, case.facts, &case.device, said, model)?;
+    let gpu = observed.gpu.clone().ok_or_else(|| {
+        let name = case.properties().map(|gpu| gpu.name.clone()).unwrap_or_default();
+        PlanError::new("plan-error-no-rates").with("gpu", name)
+    })?;
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    let measured = Measured {
+        step: seconds(case.step.ns),
+        working: seconds(case.traced_kernels_ns().min(case.step.ns)),
+        optimizer: seconds(case.traced(Line::Optimizer)),
+        host: case
+            .replay_with(|program, lengths| scale_activities(program, lengths, |_| Some(0.0)))
+            .map(seconds),
+        host_without_again: case
+            .replay_with(|program, lengths| {
+                without_recomputation(case, program, lengths);
+                scale_activities(program, lengths, |_| Some(0.0));
+            })
+            .map(seconds),
+        loader: loader_bound(case),
+        peak: said.peak.map(|peak| peak as f64),
+        reserved: said.reserved.map(|bytes| bytes as f64),
+    };
+    Ok(Calibration::new(observed, gpu, measured))
+}
+
+/// The planner for a cause that asks what fits; `None` where the trace does not show the network.
+pub(crate) fn recognised(case: &Case<'_>) -> Option<Calibration> {
+    calibrate(case, None).ok()
+}
+
+/// Waiting for the loader sets the pace.
+fn loader_bound(case: &Case<'_>) -> bool {
+    let waits = case.line(Line::DataWorkers).ns + case.line(Line::DataInProcess).ns;
+    case.share(waits) >= PACE
+}
+
+/// A saver in use, and the step without it.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// The saver, undone.
+    pub saver: Saver,
+    /// The step then; `None` where nothing sound can be said.
+    pub gain: Option<(Estimate, Method)>,
+}
+
+impl Returned {
+    /// Time that a step gets back, ns.
+    #[must_use]
+    pub fn saved_ns(&self, step_ns: i64) -> i64 {
+        self.gain.map_or(0, |(after, _)| step_ns - after.ns)
+    }
+}
+
+/// Every saver of memory in use, those that fit and return most time first. `free` is the share of memory that
+/// stays free.
+#[must_use]
+pub fn give_back(case: &Case<'_>, calibration: &Calibration, free: f64) -> Vec<Returned> {
+    let mut list: Vec<Returned> = savers(calibration, free)
+        .into_iter()
+        .map(|saver| Returned { gain: returned(case, calibration, &saver), saver })
+        .collect();
+    let step = case.step.ns;
+    list.sort_by_key(|each| (each.saver.missing > 0.0, std::cmp::Reverse(each.saved_ns(step))));
+    list
+}
+
+/// The step without a saver: by replay where the trace shows the work it costs, by a model otherwise.
+fn returned(case: &Case<'_>, calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
+    let plain = |gain: Gain| (gain.step_after, gain.method);
+    match saver.id {
+        SaverId::Checkpointing => {
+            let (from, to) = (&calibration.observed.setup, &saver.setup);
+            let share = 1.0 - again(to) / again(from);
+            let (mut after, method) = plain(recomputation(case)?);
+            // Kept in part, a layer returns its part.
+            let part = |ns: i64| case.step.ns - ((case.step.ns - ns) as f64 * share) as i64;
+            after = Estimate { ns: part(after.ns), low_ns: part(after.low_ns), high_ns: part(after.high_ns) };
+            Some((after, method))
+        }
+        SaverId::Regathering => regathering(case).map(plain),
+        // A reduction moves what a scatter and a gather move: beyond the second gather nothing is known to be won.
+        SaverId::Sharding => regathering(case).map(plain),
+        SaverId::EightBit | SaverId::Offload | SaverId::MicroBatches => modelled(case, calibration, saver),
+    }
+}
+
+/// The step by the calibrated model, for the samples of today's step.
+fn modelled(case: &Case<'_>, calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
+    let network = link("ib-ndr").ok()?;
+    let schedule = Schedule::OneForwardOneBackward;
+    let (_, range) = calibration.estimate(&saver.setup, &network, schedule);
+    let ns = |seconds: f64| (seconds * 1e9).round() as i64;
+    let after = Estimate { ns: ns(range.best), low_ns: ns(range.low), high_ns: ns(range.high) };
+    (after.ns < case.step.ns).then_some((after, Method::Model))
+}
