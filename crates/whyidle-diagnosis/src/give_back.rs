@@ -7,7 +7,7 @@ use whyidle_planner::{
 use whyidle_replay::edits::scale_activities;
 
 use crate::case::Case;
-use crate::causes::{recomputation, regathering, without_recomputation};
+use crate::causes::{recomputation, regathering, traced_peak, without_recomputation};
 use crate::verdict::{Estimate, Gain, Method};
 
 /// Waits above this share of the step set its pace.
@@ -18,8 +18,9 @@ const PACE: f64 = 0.10;
 /// # Errors
 /// Names what the trace does not show.
 pub fn calibrate(case: &Case<'_>, model: Option<&Model>) -> Result<Calibration, PlanError> {
-    let said = &case.known.said;
-    let observed = observe(case.trace, case.facts, &case.device, said, model)?;
+    let mut said = case.known.said.clone();
+    said.peak = said.peak.or_else(|| traced_peak(case));
+    let observed = observe(case.trace, case.facts, &case.device, &said, model)?;
     let gpu = observed.gpu.clone().ok_or_else(|| {
         let name = case.properties().map(|gpu| gpu.name.clone()).unwrap_or_default();
         PlanError::new("plan-error-no-rates").with("gpu", name)
@@ -74,44 +75,55 @@ impl Returned {
 }
 
 /// Every saver of memory in use, those that fit and return most time first. `free` is the share of memory that
-/// stays free.
+/// stays free. Without a case all steps are the calibrated model's.
 #[must_use]
-pub fn give_back(case: &Case<'_>, calibration: &Calibration, free: f64) -> Vec<Returned> {
+pub fn give_back(case: Option<&Case<'_>>, calibration: &Calibration, free: f64) -> Vec<Returned> {
     let mut list: Vec<Returned> = savers(calibration, free)
         .into_iter()
         .map(|saver| Returned { gain: returned(case, calibration, &saver), saver })
         .collect();
-    let step = case.step.ns;
+    let step = nanoseconds(calibration.measured.step);
     list.sort_by_key(|each| (each.saver.missing > 0.0, std::cmp::Reverse(each.saved_ns(step))));
     list
 }
 
 /// The step without a saver: by replay where the trace shows the work it costs, by a model otherwise.
-fn returned(case: &Case<'_>, calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
+fn returned(case: Option<&Case<'_>>, calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
     let plain = |gain: Gain| (gain.step_after, gain.method);
-    match saver.id {
-        SaverId::Checkpointing => {
+    match (saver.id, case) {
+        (SaverId::Checkpointing, Some(case)) => {
             let (from, to) = (&calibration.observed.setup, &saver.setup);
             let share = 1.0 - again(to) / again(from);
-            let (mut after, method) = plain(recomputation(case)?);
+            let (after, method) = plain(recomputation(case)?);
             // Kept in part, a layer returns its part.
             let part = |ns: i64| case.step.ns - ((case.step.ns - ns) as f64 * share) as i64;
-            after = Estimate { ns: part(after.ns), low_ns: part(after.low_ns), high_ns: part(after.high_ns) };
-            Some((after, method))
+            Some((
+                Estimate { ns: part(after.ns), low_ns: part(after.low_ns), high_ns: part(after.high_ns) },
+                method,
+            ))
         }
-        SaverId::Regathering => regathering(case).map(plain),
         // A reduction moves what a scatter and a gather move: beyond the second gather nothing is known to be won.
-        SaverId::Sharding => regathering(case).map(plain),
-        SaverId::EightBit | SaverId::Offload | SaverId::MicroBatches => modelled(case, calibration, saver),
+        (SaverId::Regathering | SaverId::Sharding, Some(case)) => regathering(case).map(plain),
+        (SaverId::Regathering | SaverId::Sharding, None) => None,
+        _ => modelled(calibration, saver),
     }
 }
 
 /// The step by the calibrated model, for the samples of today's step.
-fn modelled(case: &Case<'_>, calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
+fn modelled(calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
+    if !calibration.compares(&saver.setup) {
+        return None;
+    }
     let network = link("ib-ndr").ok()?;
-    let schedule = Schedule::OneForwardOneBackward;
-    let (_, range) = calibration.estimate(&saver.setup, &network, schedule);
-    let ns = |seconds: f64| (seconds * 1e9).round() as i64;
-    let after = Estimate { ns: ns(range.best), low_ns: ns(range.low), high_ns: ns(range.high) };
-    (after.ns < case.step.ns).then_some((after, Method::Model))
+    let (_, range) = calibration.estimate(&saver.setup, &network, Schedule::OneForwardOneBackward);
+    let after = Estimate {
+        ns: nanoseconds(range.best),
+        low_ns: nanoseconds(range.low),
+        high_ns: nanoseconds(range.high),
+    };
+    (range.best < calibration.measured.step).then_some((after, Method::Model))
+}
+
+fn nanoseconds(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
 }

@@ -2,7 +2,7 @@
 
 use crate::bubble::Schedule;
 use crate::gpu::{Gpu, link};
-use crate::memory::{Local, worst};
+use crate::memory::{Local, Memory, worst};
 use crate::setup::{Checkpointing, Setup};
 use crate::work::work;
 
@@ -21,16 +21,15 @@ pub struct Rule {
     pub seconds: Vec<(&'static str, f64)>,
 }
 
-/// The rules for `setup` on `gpu`.
+/// The rules for `setup` on `gpu`, whose memory is `memory`; those about several GPUs only where there are some.
 #[must_use]
-pub fn rules(setup: &Setup, gpu: &Gpu) -> Vec<Rule> {
-    vec![
-        checkpointing(setup, gpu),
-        eight_bit(setup, gpu),
-        zero(setup, gpu),
-        bubble(setup),
-        margin(setup, gpu),
-    ]
+pub fn rules(setup: &Setup, gpu: &Gpu, memory: &Memory) -> Vec<Rule> {
+    let mut list = vec![checkpointing(setup, gpu), eight_bit(setup, gpu)];
+    if setup.parallel.world() > 1 {
+        list.extend([zero(setup, gpu), bubble(setup)]);
+    }
+    list.push(margin(memory, gpu));
+    list
 }
 
 /// Checkpointing pays in memory what it costs in time: with 40 % activations it frees about as much as
@@ -101,8 +100,7 @@ fn bubble(setup: &Setup) -> Rule {
 }
 
 /// Segments hold more than is allocated: 1.00–1.31 times on one GPU, up to 1.36 with FSDP.
-fn margin(setup: &Setup, gpu: &Gpu) -> Rule {
-    let memory = worst(setup);
+fn margin(memory: &Memory, gpu: &Gpu) -> Rule {
     Rule {
         id: "margin",
         holds: memory.needed() <= 0.9 * gpu.memory,

@@ -50,8 +50,6 @@ impl PlanError {
         "plan-error-read",
         "plan-error-nothing",
         "plan-error-no-rates",
-        "plan-error-calibrate-several",
-        "plan-error-calibrate-refused",
         "plan-unseen-shapes",
         "plan-unseen-compiled",
         "plan-unseen-attention",
@@ -59,6 +57,7 @@ impl PlanError {
         "plan-unseen-blocks",
         "plan-unseen-parallelism",
         "plan-unseen-parameters",
+        "plan-unseen-recording",
     ];
 }
 

@@ -24,6 +24,8 @@ pub struct Request {
     pub free: f64,
     /// Share of the peak that matrix products reach.
     pub efficiency: f64,
+    /// Bytes that every peak is known to have beyond the model; 0 where nothing is measured.
+    pub extra: f64,
 }
 
 /// One strategy.
@@ -94,7 +96,7 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
                     (setup.checkpointing, setup.offload) = (checkpointing, offload);
                     judged += 1;
                     let memory = worst(&setup);
-                    let missing = (memory.needed() - usable).max(0.0);
+                    let missing = (memory.needed() + request.extra - usable).max(0.0);
                     let schedule = schedule(&parallel);
                     let cost =
                         estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, b));
@@ -313,6 +315,7 @@ mod tests {
             global_batch: batch,
             free: 0.1,
             efficiency: 0.6,
+            extra: 0.0,
         }
     }
 

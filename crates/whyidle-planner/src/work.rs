@@ -14,6 +14,8 @@ pub struct Work {
     pub model: f64,
     /// Done, with recomputation.
     pub hardware: f64,
+    /// Of this, for the logits.
+    pub head: f64,
 }
 
 /// FLOPs of a step: 6 per active parameter and token in matrix products, and 12·L·heads·width·s per
@@ -43,6 +45,7 @@ pub fn work(setup: &Setup) -> Work {
         * if causal { 0.5 } else { 1.0 };
     let output = (model.vocab * model.hidden) as f64;
     let per_token = 6.0 * products + scores;
+    let logits = matches!(model.head, Head::Lm | Head::MaskedLm);
     let forward_again = (2.0 * (products - output).max(0.0) + scores / 3.0)
         * match setup.checkpointing {
             Checkpointing::None => 0.0,
@@ -52,7 +55,11 @@ pub fn work(setup: &Setup) -> Work {
         };
     let scores_again = if setup.checkpointing == Checkpointing::Selective { scores / 3.0 } else { 0.0 };
     let model_work = per_token * tokens;
-    Work { model: model_work, hardware: model_work + (forward_again + scores_again) * tokens }
+    Work {
+        model: model_work,
+        hardware: model_work + (forward_again + scores_again) * tokens,
+        head: if logits { 6.0 * output * tokens } else { 0.0 },
+    }
 }
 
 /// Parameters that one GPU updates.
@@ -88,7 +95,7 @@ pub(crate) fn rows_efficiency(rows: f64) -> f64 {
 pub struct Estimate {
     /// Useful computation and recomputation.
     pub compute: f64,
-    /// Fill and drain of the pipeline.
+    /// Fill and drain of the pipeline, and waiting for its slowest stage.
     pub bubble: f64,
     /// Communication that nothing hides.
     pub exposed: f64,
@@ -132,7 +139,10 @@ pub fn estimate(setup: &Setup, gpu: &Gpu, network: &Link, schedule: Schedule, ef
     let done = work(setup);
     let peak = if setup.precision == Precision::Fp32 { gpu.single } else { gpu.half };
     let compute = done.hardware / world / (peak * efficiency);
-    let bubble = compute * schedule.bubble(p.pipeline, setup.micro_batches);
+    // Stages take equal layers; the last computes the logits besides, and every other one waits for it:
+    // m micro-batches at the pace of the slowest stage (arXiv 2104.04473, §2.2, assumes equal stages).
+    let uneven = done.head / done.hardware * (p.pipeline - 1) as f64;
+    let bubble = compute * (schedule.bubble(p.pipeline, setup.micro_batches) + uneven);
     let mut window = compute;
     let flows: Vec<_> = traffic(setup, gpu)
         .into_iter()
@@ -182,6 +192,20 @@ mod tests {
         setup.checkpointing = Checkpointing::Full;
         let again = 96.0 * b * s * l * h * h * (1.0 + s / (12.0 * h) + v / (16.0 * l * h));
         assert!((work(&setup).hardware / again - 1.0).abs() < 2e-3);
+    }
+
+    /// The last stage's logits hold up the others: with p stages the step is p times the last one's work.
+    #[test]
+    fn stages_wait_for_the_one_with_the_logits() {
+        let mut setup = Setup::new(preset("llama-3-8b").expect("a preset"), 1, 8192);
+        (setup.parallel.pipeline, setup.micro_batches) = (4, 256);
+        let gpu = gpu("h100", &[]).expect("a GPU");
+        let found = estimate(&setup, &gpu, &LINKS[12], Schedule::OneForwardOneBackward, 0.5);
+        let done = work(&setup);
+        let last = (done.hardware - done.head) / 4.0 + done.head;
+        let slowest = last / (gpu.half * 0.5);
+        let fill = found.compute * 3.0 / 256.0;
+        assert!(((found.compute + found.bubble) / (slowest + fill) - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -25,5 +25,5 @@ pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
-pub use plan::{PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
+pub use plan::{CalibratedPlan, PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
 pub use text::{TextOptions, refusal_text, render_text};

@@ -170,7 +170,7 @@ pub(crate) fn said(recorded: &Recording) -> Said {
 
 /// The recording's unprofiled step: its mean, else the median of its later half, where the host no
 /// longer runs ahead.
-fn measured_step_ms(recorded: &Recording) -> Option<f64> {
+pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
     recorded.step_ms_mean.or_else(|| {
         let mut later = recorded.steps_host_ms[recorded.steps_host_ms.len() / 2..].to_vec();
         later.sort_by(f64::total_cmp);

@@ -87,7 +87,7 @@ fn batch_change(planned: &Option<(Option<Larger>, u64)>, factor: f64) -> Change 
 }
 
 /// Highest memory in use on the device that the trace's allocation events show, bytes.
-pub(super) fn traced_peak(case: &Case<'_>) -> Option<u64> {
+pub(crate) fn traced_peak(case: &Case<'_>) -> Option<u64> {
     let memory = &case.trace.memory;
     (0..memory.time.len())
         .filter(|&at| memory.device[at] == case.device.device && memory.total_allocated[at] > 0)

@@ -106,7 +106,9 @@ impl Facts {
         if setup.offload != Offload::None {
             optimizer = 0.0;
         }
-        let ddp = p.data > 1 && p.sharding != Sharding::Gradients && setup.precision != Precision::Mixed;
+        let ddp = p.data > 1
+            && matches!(p.sharding, Sharding::None | Sharding::Optimizer)
+            && setup.precision != Precision::Mixed;
         // As views the buckets are the gradients: they stay when the gradients are set to None, and no
         // second set is made.
         let buckets = if ddp { gradient * trained } else { 0.0 };

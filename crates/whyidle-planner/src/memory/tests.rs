@@ -249,6 +249,22 @@ fn further_runs_within_five_percent_of_what_was_predicted_before() {
     assert!(before == 37, "{before}");
 }
 
+/// Only `DistributedDataParallel` has buckets: FSDP in any precision has none to hold twice.
+#[test]
+fn sharded_weights_have_no_buckets() {
+    let mut setup = Setup::new(crate::preset("llama-3.2-1b").expect("a preset"), 1, 1024);
+    for (sharding, twice) in [
+        (Sharding::None, true),
+        (Sharding::Optimizer, true),
+        (Sharding::Full, false),
+        (Sharding::KeepGathered, false),
+    ] {
+        setup.parallel = Parallel { data: 8, sharding, ..Parallel::default() };
+        let memory = memory_of(&setup).expect("a plan");
+        assert_eq!(memory.first_steps > memory.allocated, twice, "{sharding:?}");
+    }
+}
+
 /// Writes predictions for the runs in `WHYIDLE_PREDICT`, to be measured afterwards.
 #[test]
 #[ignore = "makes test data"]

@@ -87,7 +87,8 @@ impl From<Unseen> for PlanError {
 /// A setting that the trace does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Stable id: `logits-kept`, `bucket-view`, `tied`, `optimizer`, `master-weights`.
+    /// What holds, or is taken to: `logits-kept` or `logits-dropped`, `bucket-view` or `bucket-copies`, `tied` or
+    /// `untied`, `optimizer`.
     pub id: &'static str,
     /// The measured peak decided it.
     pub by_peak: bool,
@@ -162,15 +163,15 @@ pub fn observe(
     }
     let (loss, kept_unknown) = training::loss(&census, setup.precision);
     setup.loss = loss;
-    let mut open: Vec<&'static str> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     if kept_unknown && setup.stage + 1 == setup.parallel.pipeline {
-        open.push("logits-kept");
+        open.push(["logits-kept", "logits-dropped"]);
     }
     if setup.parallel.data > 1 && setup.parallel.sharding == Sharding::None {
-        open.push("bucket-view");
+        open.push(["bucket-copies", "bucket-view"]);
     }
     if network.tied_unknown {
-        open.push("tied");
+        open.push(["untied", "tied"]);
     }
     let mut observed = decide(&setup, &open, said.peak.map(|peak| peak as f64));
     observed.counted = network.counted;
@@ -181,15 +182,35 @@ pub fn observe(
     Ok(observed)
 }
 
+impl Observed {
+    /// A setup that was described, not seen; `said` must agree with it.
+    ///
+    /// # Errors
+    /// If the recording states another number of parameters.
+    pub fn described(setup: Setup, gpu: Gpu, said: &Said) -> Result<Self, Unseen> {
+        let counted = setup.model.parameters();
+        if let Some(said) = said.params.filter(|&said| said != counted) {
+            return Err(Unseen::Parameters { counted, said });
+        }
+        let memory = worst_of(&setup);
+        let range = (memory.allocated, memory.allocated);
+        Ok(Self { setup, counted: said.params.is_some(), unknown: Vec::new(), range, memory, gpu: Some(gpu) })
+    }
+}
+
+/// Two possibilities, the usual one first.
+type Open = [&'static str; 2];
+
 /// Tries every combination of what is open; the one nearest to the measured peak is taken, or the first.
-fn decide(setup: &Setup, open: &[&'static str], peak: Option<f64>) -> Observed {
+fn decide(setup: &Setup, open: &[Open], peak: Option<f64>) -> Observed {
     let variant = |bits: usize| {
         let mut setup = setup.clone();
-        for (_, id) in open.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1) {
-            match *id {
-                "logits-kept" => setup.loss = Loss::CrossEntropy,
+        for (at, ids) in open.iter().enumerate() {
+            match ids[bits >> at & 1] {
+                "logits-dropped" => setup.loss = Loss::CrossEntropy,
                 "bucket-view" => setup.parallel.bucket_view = true,
-                _ => setup.model.tied = true,
+                "tied" => setup.model.tied = true,
+                _ => {}
             }
         }
         let memory = worst_of(&setup);
@@ -209,7 +230,8 @@ fn decide(setup: &Setup, open: &[&'static str], peak: Option<f64>) -> Observed {
     };
     let range = (bytes(f64::min, f64::INFINITY), bytes(f64::max, 0.0));
     let (setup, memory) = all[best].clone();
-    let unknown = open.iter().map(|id| Unknown { id, by_peak: peak.is_some() }).collect();
+    let chosen = |(at, ids): (usize, &Open)| Unknown { id: ids[best >> at & 1], by_peak: peak.is_some() };
+    let unknown = open.iter().enumerate().map(chosen).collect();
     Observed { setup, counted: false, unknown, range, memory, gpu: None }
 }
 

@@ -177,7 +177,7 @@ fix-memory-allocator-grow = Keep shapes stable, or set expandable_segments:True,
 fix-memory-recompute = Turn gradient checkpointing off: memory suffices.
 fix-memory-recompute-full = Checkpoint fewer layers, if memory can be found elsewhere.
 fix-memory-recompute-unknown = Turn gradient checkpointing off, if the peak without it fits.
-fix-memory-headroom-planned = Try batch { $to } instead of { $from }: it fits, with about { $bytes } at the peak.
+fix-memory-headroom-planned = Raise the batch from { $from } to { $to }: it fits, with about { $bytes } at the peak.
 fix-memory-headroom = Try a batch { $factor } times as large.
 fix-compile-recompile = Keep the compiler out of the steps: dynamic=True, or a few fixed shapes.
 fix-io-checkpoint = Save asynchronously, or less often.

@@ -99,6 +99,51 @@ plan-rule-zero = ZeRO-2 saves { $saves } more than ZeRO-1 and sends { $extra } m
 plan-rule-bubble = The bubble is (p − 1)/(m + p − 1) of the step: { $example } with 4 stages and 4 micro-batches. With as many micro-batches as stages here { $same }, with four times as many { $fourfold }.
 plan-rule-margin = Keep 10–15 % free: segments hold more than is allocated, here about { $reserved } for { $allocated }, and the context takes { $context }. { $free } stay free.
 
+## From a measured step
+
+plan-measured = As measured: { $strategy }, { $need } of the { $have } of each GPU, and { $step } a step.
+plan-calibrated-peak = Peak { $bytes } allocated ({ $range }), from the measured one.
+plan-back-title = what saves memory here: what undoing it costs, and what a step gets back
+plan-back-none = Nothing in this step saves memory at the price of time.
+plan-back-step = then { $strategy }: { $step } a step ({ $range }), { $method }
+plan-back-unknown = then { $strategy }; what a step gets back cannot be told from this evidence
+plan-back-nothing = then { $strategy }; a step gets next to nothing back
+plan-back-missing = does not fit, { $missing } missing; { $remark }
+plan-saver-checkpointing = checkpointing
+plan-saver-regathering = gathering weights twice
+plan-saver-sharding = sharding
+plan-saver-eight-bit = 8-bit optimizer states
+plan-saver-offload = states on the host
+plan-saver-micro-batches = micro-batches
+plan-larger = { $used } of { $capacity } used: batch { $from } → { $to } fits (estimate { $bytes }, { $range }) and leaves { $free } free.
+plan-larger-none = Not even twice the batch leaves { $free } free.
+plan-calibrated-title = calibrated on { $path }
+plan-calibrated-network = The network was read off the operators' shapes: { $parameters } parameters.
+plan-calibrated-network-counted = The network was read off the operators' shapes: { $parameters } parameters, as recorded.
+plan-calibrated-described = The network is the one described, { $parameters } parameters; there is no trace to see it in.
+plan-calibrated-memory = Peak { $peak } measured, { $predicted } predicted; the difference of { $difference } is carried over.
+plan-calibrated-memory-first = Peak { $peak } measured, { $predicted } predicted for DDP's first steps; the difference of { $difference } is carried over.
+plan-calibrated-no-peak = No peak was recorded: memory is predicted, not calibrated.
+plan-calibrated-step = A step takes { $step } as measured
+plan-calibrated-step-estimated = A step takes { $step }, estimated from the trace
+plan-calibrated-step-traced = A step takes { $step } in the trace, the profiler's cost included
+plan-calibrated-work = { $line }; the GPU works { $working } of it, { $optimizer } for the optimizer, the rest at { $efficiency } of the peak rate
+plan-calibrated-host = { $line }. The host alone would take { $host }.
+plan-calibrated-all-work = { $line }. Without a trace all of it is taken for the GPU's work, at { $efficiency } of the peak rate.
+plan-calibrated-no-step = The step is not calibrated: the measured one has other types, code, attention or optimizer loop, or far smaller products.
+plan-calibrated-rate = Steps of strategies take the measured share of the peak rate, { $efficiency } for products of 4096 rows and more.
+plan-unknown-by-peak = { $what }: not in the trace, the measured peak says so.
+plan-unknown-assumed = { $what }: not in the trace, assumed.
+plan-unknown-logits-kept = The loop keeps the logits
+plan-unknown-logits-dropped = The loop drops the logits
+plan-unknown-bucket-view = DDP's buckets are the gradients
+plan-unknown-bucket-copies = DDP's buckets are copies of the gradients
+plan-unknown-tied = The output matrix is the embedding
+plan-unknown-untied = The output matrix is not the embedding
+plan-unknown-optimizer = The optimizer is AdamW
+plan-step-as-measured = As measured, nothing is estimated.
+plan-step-calibrated = Estimated from the measured step, { $range }: its work runs at { $share } of the peak rate, its host and loader at their own pace.
+
 ## What makes a plan impossible
 
 plan-error-unknown-model = there is no preset "{ $model }". Give --config config.json, or one of: { $known }
@@ -123,7 +168,6 @@ plan-error-value = { $option } cannot be "{ $value }". Take one of: { $known }
 plan-error-read = { $path } cannot be read: { $reason }
 plan-error-nothing = name a model: --model, --config, or --layers with --hidden, --heads and --vocab
 plan-error-no-rates = there are no rates for the GPU of this recording, "{ $gpu }". Give --gpu, or --gpu-table FILE with --gpu
-plan-error-calibrate-several = { $path } holds traces of several ranks. Name one of them: { $names }
 plan-error-calibrate-refused = this recording cannot calibrate a plan: { $reason }
 plan-unseen-shapes = the trace has no shapes of operators, or no whole step. Record with record_shapes=True; or give --batch, --seq and a model without --calibrate
 plan-unseen-compiled = a graph compiler rewrote the step: its operators do not show the network. Record one step without torch.compile
@@ -132,3 +176,4 @@ plan-unseen-loss = the step has no cross-entropy over a vocabulary, so its micro
 plan-unseen-blocks = the layers are of no family that is recognised from operators alone (GPT- and Llama-like ones are). Describe the run with --model or --config and flags, without --calibrate
 plan-unseen-parallelism = the ranks divide the work in a way that the trace does not name (DDP, FSDP, ZeroRedundancyOptimizer and recorded pipelines are recognised)
 plan-unseen-parameters = the shapes in the trace make { $counted } parameters, the recording says { $said }. Nothing is planned on a contradiction
+plan-unseen-recording = { $path } states no step time or no peak memory, and there is no trace beside it. Give a directory with a trace, or a recording with both

@@ -166,7 +166,7 @@ fix-memory-allocator-grow = 保持形状稳定，或设置 expandable_segments:T
 fix-memory-recompute = 关掉梯度检查点（显存够用）
 fix-memory-recompute-full = 别处能省出显存的话，少用几层梯度检查点
 fix-memory-recompute-unknown = 峰值放得下的话，关掉梯度检查点
-fix-memory-headroom-planned = 试试 batch { $to }（现在是 { $from }）：放得下，峰值约 { $bytes }
+fix-memory-headroom-planned = 试试把 batch 从 { $from } 加到 { $to }：放得下，峰值约 { $bytes }
 fix-memory-headroom = 试试 { $factor } 倍的 batch
 fix-compile-recompile = 避免在 step 里编译：用 dynamic=True，或只用几种固定形状
 fix-io-checkpoint = 异步保存，或降低保存频率

@@ -97,6 +97,51 @@ plan-rule-zero = ZeRO-2 比 ZeRO-1 多省 { $saves }，但每个 micro-batch 都
 plan-rule-bubble = 气泡占单步的 (p − 1)/(m + p − 1)：4 级 4 个 micro-batch 时是 { $example }。这里 micro-batch 数等于级数时是 { $same }，四倍时是 { $fourfold }。
 plan-rule-margin = 留出 10–15% 的余量：内存段比已分配的更大，这里约 { $reserved } 对 { $allocated }，上下文另占 { $context }。还剩 { $free }。
 
+## 从实测的一步出发
+
+plan-measured = 实测：{ $strategy }，每张 GPU 用了 { $need }（共 { $have }），单步 { $step }。
+plan-calibrated-peak = 已分配峰值 { $bytes }（{ $range }），由实测峰值推算。
+plan-back-title = 这里用了哪些省显存的手段：撤掉要多占多少显存，单步能省回多少时间
+plan-back-none = 这一步没有用时间换显存的手段。
+plan-back-step = 撤掉后 { $strategy }：单步 { $step }（{ $range }），{ $method }
+plan-back-unknown = 撤掉后 { $strategy }；凭现有证据说不出能省回多少时间
+plan-back-nothing = 撤掉后 { $strategy }；单步几乎省不回时间
+plan-back-missing = 放不下，还差 { $missing }；{ $remark }
+plan-saver-checkpointing = 激活重计算
+plan-saver-regathering = 权重聚合两次
+plan-saver-sharding = 分片
+plan-saver-eight-bit = 8-bit 优化器状态
+plan-saver-offload = 状态放在主机内存
+plan-saver-micro-batches = micro-batch
+plan-larger = 显存 { $capacity } 只用了 { $used }：batch { $from } → { $to } 放得下（预计 { $bytes }，{ $range }），还留出 { $free } 余量。
+plan-larger-none = batch 翻倍也留不出 { $free } 的余量。
+plan-calibrated-title = 用 { $path } 校准
+plan-calibrated-network = 网络结构由算子的 shape 读出：{ $parameters } 个参数。
+plan-calibrated-network-counted = 网络结构由算子的 shape 读出：{ $parameters } 个参数，与采样记录一致。
+plan-calibrated-described = 网络按给出的描述，{ $parameters } 个参数；没有 trace 可供核对。
+plan-calibrated-memory = 峰值实测 { $peak }，模型预测 { $predicted }；差额 { $difference } 计入后续预测。
+plan-calibrated-memory-first = 峰值实测 { $peak }，模型预测 DDP 前几步为 { $predicted }；差额 { $difference } 计入后续预测。
+plan-calibrated-no-peak = 没有记录峰值：显存只是预测，未经校准。
+plan-calibrated-step = 单步实测 { $step }
+plan-calibrated-step-estimated = 单步 { $step }，由 trace 估算
+plan-calibrated-step-traced = 单步 { $step }，取自 trace，含 profiler 自身开销
+plan-calibrated-work = { $line }；其中 GPU 有效工作 { $working }，优化器占 { $optimizer }，其余达到峰值算力的 { $efficiency }
+plan-calibrated-host = { $line }。只算 CPU 侧要 { $host }。
+plan-calibrated-all-work = { $line }。没有 trace，全部按 GPU 有效工作计，达到峰值算力的 { $efficiency }。
+plan-calibrated-no-step = 单步耗时未经校准：实测那一步的数据类型、代码、attention 或优化器循环不同，或矩阵小得多。
+plan-calibrated-rate = 各策略的单步按实测的峰值算力占比计：4096 行以上的矩阵乘为 { $efficiency }。
+plan-unknown-by-peak = { $what }：trace 里看不出，由实测峰值判定。
+plan-unknown-assumed = { $what }：trace 里看不出，按默认假设。
+plan-unknown-logits-kept = 循环一直留着 logits
+plan-unknown-logits-dropped = 循环不留 logits
+plan-unknown-bucket-view = DDP 的梯度桶就是梯度本身
+plan-unknown-bucket-copies = DDP 的梯度桶是梯度的副本
+plan-unknown-tied = 输出矩阵与 embedding 共享
+plan-unknown-untied = 输出矩阵不与 embedding 共享
+plan-unknown-optimizer = 优化器是 AdamW
+plan-step-as-measured = 即实测值，没有估算。
+plan-step-calibrated = 由实测的一步推算，{ $range }：GPU 的工作达到峰值算力的 { $share }，CPU 侧和数据加载按各自的速度。
+
 ## 无法规划的原因
 
 plan-error-unknown-model = 没有名为 “{ $model }” 的预设。请用 --config config.json，或从这些里选：{ $known }
@@ -121,7 +166,6 @@ plan-error-value = { $option } 不能是 “{ $value }”。可选：{ $known }
 plan-error-read = 读不了 { $path }：{ $reason }
 plan-error-nothing = 请指定模型：--model、--config，或 --layers 加上 --hidden、--heads 和 --vocab
 plan-error-no-rates = 没有这份采样记录所用 GPU “{ $gpu }” 的数据。请用 --gpu，或 --gpu-table FILE 配合 --gpu
-plan-error-calibrate-several = { $path } 里有多个 rank 的 trace，请指明用哪一个：{ $names }
 plan-error-calibrate-refused = 这份采样记录不能用来校准：{ $reason }
 plan-unseen-shapes = trace 里没有算子的 shape，或没有完整的一步。采集时加 record_shapes=True；或不用 --calibrate，直接给出 --batch、--seq 和模型
 plan-unseen-compiled = 这一步经过图编译，算子看不出网络结构。请采集一步没有 torch.compile 的
@@ -130,3 +174,4 @@ plan-unseen-loss = 这一步里没有词表上的交叉熵，数不出有几个 
 plan-unseen-blocks = 仅凭算子认不出这些层属于哪一类（GPT 类和 Llama 类可以）。请不用 --calibrate，改用 --model 或 --config 加参数来描述
 plan-unseen-parallelism = 各 rank 之间的切分方式在 trace 里看不出来（能认出 DDP、FSDP、ZeroRedundancyOptimizer 和有记录的流水线）
 plan-unseen-parameters = trace 里的 shape 合计 { $counted } 个参数，而采样记录写的是 { $said }。两者矛盾，不做规划
+plan-unseen-recording = { $path } 里没有单步耗时或显存峰值，旁边也没有 trace。请给出含 trace 的目录，或两者都有的采样记录

@@ -1,9 +1,9 @@
 //! A plan as `whyidle.plan/1`: figures only; `schema/whyidle.plan-1.schema.json` describes it.
 
 use serde_json::{Value, json};
-use whyidle_planner::{Candidate, Checkpointing, Framework, Moment, Setup, flags};
+use whyidle_planner::{Candidate, Checkpointing, Framework, Moment, Range, Setup, flags};
 
-use super::{PlanReport, words};
+use super::{CalibratedPlan, PlanReport, words};
 
 const SCHEMA: &str = "whyidle.plan/1";
 
@@ -67,6 +67,7 @@ pub fn render_plan_json(plan: &PlanReport) -> String {
             "best": search.best.iter().map(candidate).collect::<Vec<_>>(),
             "too_big": search.too_big.iter().map(candidate).collect::<Vec<_>>(),
         })),
+        "calibrated": plan.calibrated.as_ref().map(calibrated),
         "flags": Framework::ALL.iter().filter_map(|framework| {
             flags(&plan.setup, *framework).map(|lines| (framework.id().to_owned(), json!(lines)))
         }).collect::<serde_json::Map<_, _>>(),
@@ -79,6 +80,51 @@ fn moment(moment: &Moment) -> Value {
         "id": moment.id.id(),
         "bytes": moment.bytes() as u64,
         "items": moment.items.iter().map(|item| json!({ "id": item.id, "bytes": item.bytes as i64 })).collect::<Vec<_>>(),
+    })
+}
+
+/// The measured step that a plan starts from.
+fn calibrated(measured: &CalibratedPlan) -> Value {
+    let found = &measured.calibration;
+    let range = |range: &Range| json!({ "low": range.low, "high": range.high });
+    let bytes = |range: &Range| json!({ "low": range.low as u64, "high": range.high as u64 });
+    json!({
+        "path": measured.path,
+        "basis": measured.basis.id(),
+        "same": measured.same,
+        "counted": found.observed.counted,
+        "strategy": strategy(&found.observed.setup),
+        "parameters": found.observed.setup.model.parameters(),
+        "peak": found.measured.peak.map(|peak| peak as u64),
+        "predicted": found.measured.peak.map(|peak| (peak - found.difference) as u64),
+        "seconds": found.measured.step,
+        "working": found.measured.working,
+        "host": found.measured.host,
+        "efficiency": found.efficiency,
+        "unknown": found.observed.unknown.iter().map(|unknown| json!({
+            "id": unknown.id,
+            "by_peak": unknown.by_peak,
+        })).collect::<Vec<_>>(),
+        "allocated": measured.allocated.as_ref().map(bytes),
+        "step": measured.step.as_ref().map(range),
+        "give_back": measured.returned.iter().map(|each| json!({
+            "id": each.saver.id.id(),
+            "strategy": strategy(&each.saver.setup),
+            "allocated": each.saver.memory.allocated as u64,
+            "costs": each.saver.costs as i64,
+            "missing": each.saver.missing as u64,
+            "step": each.gain.map(|(after, method)| json!({
+                "seconds": after.ns as f64 / 1e9,
+                "low": after.low_ns as f64 / 1e9,
+                "high": after.high_ns as f64 / 1e9,
+                "method": method.id(),
+            })),
+        })).collect::<Vec<_>>(),
+        "larger_batch": measured.larger.as_ref().map(|larger| json!({
+            "batch": larger.setup.batch,
+            "allocated": larger.memory.allocated as u64,
+            "range": bytes(&larger.allocated),
+        })),
     })
 }
 

@@ -3,6 +3,7 @@
 //! The page is made once as blocks – sentences, tables, lines to paste – and set as text or Markdown;
 //! JSON holds the figures (schema `whyidle.plan/1`).
 
+mod calibrated;
 mod json;
 mod page;
 mod words;
@@ -11,7 +12,8 @@ use crate::text::Role;
 use crate::{Catalog, TextOptions};
 use page::{Block, blocks};
 use unicode_width::UnicodeWidthStr;
-use whyidle_planner::{Estimate, Gpu, Link, Memory, Schedule, Search, Setup};
+use whyidle_diagnosis::{Basis, Returned};
+use whyidle_planner::{Calibration, Estimate, Gpu, Larger, Link, Memory, Range, Schedule, Search, Setup};
 
 pub use json::render_plan_json;
 
@@ -42,6 +44,31 @@ pub struct PlanReport {
     pub tokens: Option<f64>,
     /// Price of a GPU hour.
     pub price: Option<f64>,
+    /// The measured step that it starts from.
+    pub calibrated: Option<CalibratedPlan>,
+}
+
+/// What a measured step says of the plan.
+#[derive(Clone, Debug)]
+pub struct CalibratedPlan {
+    /// Where it was recorded.
+    pub path: String,
+    /// Where its step time comes from.
+    pub basis: Basis,
+    /// There is a trace; otherwise only what the recording states.
+    pub traced: bool,
+    /// The calibration.
+    pub calibration: Calibration,
+    /// The plan is the measured run itself.
+    pub same: bool,
+    /// Range of what the plan allocates at its peak, bytes.
+    pub allocated: Option<Range>,
+    /// Range of the plan's step, s; none where the measured rates say nothing of it.
+    pub step: Option<Range>,
+    /// Savers of memory in use, with what undoing them returns.
+    pub returned: Vec<Returned>,
+    /// The largest batch that fits.
+    pub larger: Option<Larger>,
 }
 
 impl PlanReport {

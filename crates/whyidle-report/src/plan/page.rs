@@ -2,10 +2,10 @@
 
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::Arg;
-use whyidle_planner::{Candidate, Framework, Rule, flags, rules};
+use whyidle_planner::{Candidate, Framework, Range, Rule, flags, rules};
 
-use super::{PlanReport, words};
-use crate::Catalog;
+use super::{PlanReport, calibrated, words};
+use crate::{Catalog, quantity};
 
 /// A piece of the page.
 pub(super) enum Block {
@@ -25,24 +25,43 @@ pub(super) enum Block {
     Code(Vec<String>),
 }
 
-struct Writer<'a> {
-    catalog: &'a Catalog,
+pub(super) struct Writer<'a> {
+    pub(super) catalog: &'a Catalog,
 }
 
 impl Writer<'_> {
-    fn bytes(&self, bytes: f64) -> String {
-        self.catalog.arg(&Arg::Bytes(bytes.round() as i64))
+    pub(super) fn bytes(&self, bytes: f64) -> String {
+        let text = self.catalog.arg(&Arg::Bytes(bytes.abs().round() as i64));
+        if bytes <= -0.5 { format!("−{text}") } else { text }
     }
 
-    fn time(&self, seconds: f64) -> String {
+    /// Bytes with their sign.
+    pub(super) fn more(&self, bytes: f64) -> String {
+        if bytes > 0.0 { format!("+{}", self.bytes(bytes)) } else { self.bytes(bytes) }
+    }
+
+    pub(super) fn byte_range(&self, range: &Range) -> String {
+        self.catalog.quantity(&quantity::byte_range(range.low as i64, range.high as i64))
+    }
+
+    pub(super) fn time_range(&self, low_ns: i64, high_ns: i64) -> String {
+        self.catalog.quantity(&quantity::time_range(low_ns, high_ns))
+    }
+
+    pub(super) fn count(&self, count: u64) -> String {
+        self.catalog.arg(&Arg::Count(i64::try_from(count).unwrap_or(i64::MAX)))
+    }
+
+    pub(super) fn time(&self, seconds: f64) -> String {
         self.catalog.arg(&Arg::Time((seconds * 1e9) as i64))
     }
 
-    fn share(&self, share: f64) -> String {
-        self.catalog.arg(&Arg::Share(share))
+    pub(super) fn share(&self, share: f64) -> String {
+        let text = self.catalog.arg(&Arg::Share(share.abs()));
+        if share < 0.0 { format!("−{text}") } else { text }
     }
 
-    fn say(&self, key: &str, args: &[(&str, String)]) -> String {
+    pub(super) fn say(&self, key: &str, args: &[(&str, String)]) -> String {
         let args: Vec<_> =
             args.iter().map(|(name, value)| (*name, FluentValue::from(value.clone()))).collect();
         self.catalog.format(key, &args)
@@ -57,6 +76,9 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
         && !search.best.is_empty()
     {
         page.push(Block::Note(w.say(words::limit(search.limit), &[])));
+    }
+    if let Some(measured) = &plan.calibrated {
+        page.extend(calibrated::blocks(plan, measured, &w));
     }
     page.push(Block::Title(
         w.say("plan-memory-title", &[("moment", catalog.word(words::moment(plan.memory.peak.id())))]),
@@ -73,7 +95,13 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
     }
     page.push(Block::Title(w.say("plan-step-title", &[("step", w.time(plan.estimate.step))])));
     page.push(Block::Table(step(plan, &w)));
-    page.push(Block::Note(w.say("plan-efficiency", &[("share", w.share(plan.efficiency))])));
+    page.push(Block::Note(match plan.calibrated.as_ref().and_then(|calibrated| calibrated.step) {
+        Some(range) => calibrated::step_note(plan, &range, &w),
+        None if plan.calibrated.is_some() && plan.search.is_some() => {
+            w.say("plan-calibrated-rate", &[("efficiency", w.share(plan.efficiency))])
+        }
+        None => w.say("plan-efficiency", &[("share", w.share(plan.efficiency))]),
+    }));
     page.extend(budget(plan, &w));
     if let Some(search) = &plan.search {
         let title = catalog.format(
@@ -92,8 +120,12 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
             page.push(Block::Code(lines));
         }
     }
-    page.push(Block::Title(catalog.word("plan-rules-title")));
-    page.extend(rules(&plan.setup, &plan.gpu).iter().map(|r| Block::Rule(r.holds, rule(r, &w))));
+    // Of a measured run the rules are no news.
+    if verbose || !plan.calibrated.as_ref().is_some_and(|measured| measured.same) {
+        page.push(Block::Title(catalog.word("plan-rules-title")));
+        let rules = rules(&plan.setup, &plan.gpu, &plan.memory);
+        page.extend(rules.iter().map(|r| Block::Rule(r.holds, rule(r, &w))));
+    }
     page
 }
 
@@ -127,6 +159,9 @@ fn answer(plan: &PlanReport, w: &Writer<'_>) -> String {
         ("free", w.share(plan.free)),
         ("step", w.time(plan.estimate.step)),
     ];
+    if plan.calibrated.as_ref().is_some_and(|measured| measured.same) {
+        return w.say("plan-measured", &args);
+    }
     let nowhere = plan.search.as_ref().is_some_and(|search| search.best.is_empty());
     let key = match (plan.missing() > 0.0, nowhere) {
         (true, true) => "plan-fits-nowhere",

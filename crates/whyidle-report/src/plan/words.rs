@@ -65,6 +65,28 @@ keys! {
     "zero" => "plan-rule-zero", "bubble" => "plan-rule-bubble", "margin" => "plan-rule-margin",
 }
 
+keys! {
+    /// Savers of memory.
+    saver:
+    "checkpointing" => "plan-saver-checkpointing", "regathering" => "plan-saver-regathering",
+    "sharding" => "plan-saver-sharding", "eight-bit" => "plan-saver-eight-bit",
+    "offload" => "plan-saver-offload", "micro-batches" => "plan-saver-micro-batches",
+}
+
+keys! {
+    /// Settings that a trace does not show.
+    unknown:
+    "logits-kept" => "plan-unknown-logits-kept", "logits-dropped" => "plan-unknown-logits-dropped",
+    "bucket-view" => "plan-unknown-bucket-view", "bucket-copies" => "plan-unknown-bucket-copies",
+    "tied" => "plan-unknown-tied", "untied" => "plan-unknown-untied", "optimizer" => "plan-unknown-optimizer",
+}
+
+keys! {
+    /// How a step was found.
+    method:
+    "replay" => "method-replay", "model" => "method-model", "bound" => "method-bound",
+}
+
 /// A strategy in short: `dp 4 · ZeRO-1 · tp 2 + sp · checkpoint · batch 1 × 64`.
 pub(super) fn strategy(catalog: &Catalog, setup: &Setup, schedule: Schedule) -> String {
     let p = &setup.parallel;

@@ -27,6 +27,7 @@ fn given(setup: Setup) -> PlanReport {
         search: None,
         tokens: Some(1e12),
         price: Some(2.0),
+        calibrated: None,
     }
 }
 
@@ -34,7 +35,8 @@ fn searched(model: &str, gpu_name: &str) -> PlanReport {
     let mut base = Setup::new(preset(model).expect("a preset"), 1, 4096);
     base.precision = Precision::Mixed;
     let (gpu, network) = (gpu(gpu_name, &[]).expect("a GPU"), link("ib-ndr").expect("a link"));
-    let request = Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, efficiency: 0.5 };
+    let request =
+        Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, efficiency: 0.5, extra: 0.0 };
     let found = search(&request).expect("strategies");
     let first = found.best.first().or(found.too_big.first()).cloned().expect("a candidate");
     PlanReport {
@@ -46,6 +48,7 @@ fn searched(model: &str, gpu_name: &str) -> PlanReport {
         search: Some(found),
         tokens: None,
         price: None,
+        calibrated: None,
         ..given(first.setup)
     }
 }

@@ -13,128 +13,168 @@ use crate::args::Format;
 /// What is planned.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "whyidle plan --model NAME --gpu NAME[xN] --global-batch N [OPTIONS]\n       \
+    whyidle plan --calibrate PATH [OPTIONS]",
     after_help = "Examples:\n  whyidle plan --model llama-3-8b --gpu h100x8 --seq 8192 --global-batch 256\n  \
     whyidle plan --config config.json --gpu h200 --seq 2048 --batch 4\n  \
-    whyidle plan --model llama-3-8b --gpu a100x8 --seq 4096 --batch 1 --micro-batches 16 --sharding fsdp --checkpoint full\n\n\
-    With --batch the given strategy is judged, with --global-batch strategies are searched.\n\
+    whyidle plan --calibrate runs/42/ --batch 32\n\n\
     Exit status: 0 it fits, 1 it does not, 2 bad usage or unreadable input."
 )]
 pub(crate) struct PlanOptions {
-    /// A named model, as llama-3-8b; an unknown name lists them
+    /// A named model, as llama-3-8b
+    ///
+    /// An unknown name lists them.
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
     pub(super) model: Option<String>,
     /// A config.json of Hugging Face transformers
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Layers; with --hidden, --heads and --vocab describes a model, or changes that of a named one
-    #[arg(long, value_name = "N")]
-    pub(super) layers: Option<u64>,
-    /// Hidden width
-    #[arg(long, value_name = "N")]
-    pub(super) hidden: Option<u64>,
-    /// Attention heads
-    #[arg(long, value_name = "N")]
-    pub(super) heads: Option<u64>,
-    /// Key-value heads [default: as many as heads]
-    #[arg(long, value_name = "N")]
-    pub(super) kv_heads: Option<u64>,
-    /// Intermediate width [default: 4 × hidden]
-    #[arg(long, value_name = "N")]
-    pub(super) ffn: Option<u64>,
-    /// Vocabulary
-    #[arg(long, value_name = "N")]
-    pub(super) vocab: Option<u64>,
-    /// GPU and how many, as h200 or h100x8; an unknown name lists them
-    #[arg(long, value_name = "NAME[xN]", default_value = "h100")]
-    pub(super) gpu: String,
-    /// A table of further GPUs: [gpu.NAME] with memory_gib, bandwidth_gbs, half_tflops
-    #[arg(long, value_name = "TOML")]
-    pub(super) gpu_table: Option<PathBuf>,
-    /// Link between nodes; an unknown name lists them
-    #[arg(long, value_name = "LINK", default_value = "ib-ndr")]
-    pub(super) network: String,
-    /// Bus bandwidth between the GPUs of a node in GB/s [default: from the table]
-    #[arg(long, value_name = "GB/S", value_parser = positive)]
-    pub(super) bandwidth: Option<f64>,
-    /// Tokens of a sample [default: the model's limit, at most 2048]
+    /// Start from a measured step: a recording or a trace
+    #[arg(long, value_name = "PATH")]
+    pub(super) calibrate: Option<PathBuf>,
+    /// GPU and how many, as h200 or h100x8
+    ///
+    /// An unknown name lists them. Default: h100, or that of the recording.
+    #[arg(long, value_name = "NAME[xN]")]
+    pub(super) gpu: Option<String>,
+    /// Tokens of a sample [default: at most 2048]
+    ///
+    /// Default: the model's limit, at most 2048, or as recorded.
     #[arg(long, value_name = "N")]
     pub(super) seq: Option<u64>,
-    /// Samples of a micro-batch on one GPU: judges one strategy
-    #[arg(long, value_name = "N", required_unless_present = "global_batch", conflicts_with = "global_batch")]
-    pub(super) batch: Option<u64>,
-    /// Samples of an optimizer step on all GPUs: searches strategies
+    /// Samples of a step on all GPUs: searches strategies
     #[arg(long, value_name = "N")]
     pub(super) global_batch: Option<u64>,
-    /// Micro-batches of a step
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) micro_batches: u64,
-    /// Which types hold what [default: amp on one GPU, mixed on several]
-    #[arg(long, value_enum, value_name = "TYPES")]
+    /// Samples on one GPU: judges the given strategy
+    ///
+    /// Those of one micro-batch.
+    #[arg(long, value_name = "N", required_unless_present_any = ["global_batch", "calibrate"], conflicts_with = "global_batch")]
+    pub(super) batch: Option<u64>,
+    /// Micro-batches of a step [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(super) micro_batches: Option<u64>,
+    /// amp, bf16, fp32 or mixed
+    ///
+    /// Default: amp on one GPU, mixed on several, or as recorded. amp: fp32 weights, 16-bit products by
+    /// torch.autocast; bf16: everything; mixed: 16-bit weights in the step, fp32 master weights.
+    #[arg(long, value_enum, value_name = "TYPES", hide_possible_values = true)]
     pub(super) precision: Option<PrecisionArg>,
-    /// Whose code runs the blocks
-    #[arg(long, value_enum, value_name = "CODE", default_value_t = CodeArg::Hf)]
-    pub(super) code: CodeArg,
-    /// How attention is computed
-    #[arg(long, value_enum, value_name = "KERNEL", default_value_t = AttentionArg::Fused)]
-    pub(super) attention: AttentionArg,
-    /// What the loss keeps [default: as transformers does]
-    #[arg(long, value_enum, value_name = "LOSS")]
-    pub(super) loss: Option<LossArg>,
-    /// Activations computed again: none, selective, full, every:K (one layer in K kept)
-    #[arg(long, value_name = "MODE", default_value = "none", value_parser = checkpointing)]
-    pub(super) checkpoint: Checkpointing,
-    /// The optimizer
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = OptimizerArg::Adamw)]
-    pub(super) optimizer: OptimizerArg,
-    /// How it goes over the parameters
-    #[arg(long, value_enum, value_name = "LOOP", default_value_t = LoopArg::Fused)]
-    pub(super) optimizer_loop: LoopArg,
-    /// What data-parallel ranks share out
-    #[arg(long, value_enum, value_name = "KIND", default_value_t = ShardingArg::None)]
-    pub(super) sharding: ShardingArg,
-    /// DDP's buckets are the gradients (gradient_as_bucket_view=True)
-    #[arg(long)]
-    pub(super) bucket_view: bool,
-    /// Tensor-parallel ranks
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) tp: u64,
-    /// Sequence parallelism between tensor-parallel parts
-    #[arg(long, requires = "tp")]
-    pub(super) sp: bool,
-    /// Pipeline stages
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) pp: u64,
-    /// Order of the pipeline: gpipe, 1f1b, interleaved:V, zero-bubble
-    #[arg(long, value_name = "ORDER", default_value = "1f1b", value_parser = schedule)]
-    pub(super) schedule: Schedule,
-    /// Context-parallel ranks
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) cp: u64,
-    /// Expert-parallel ranks, of the data-parallel ones
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) ep: u64,
-    /// What lives in host memory
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OffloadArg::None)]
-    pub(super) offload: OffloadArg,
-    /// Share of memory that stays free
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
-    pub(super) free: f64,
-    /// Share of the peak that matrix products reach
-    #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = share)]
-    pub(super) efficiency: f64,
+    /// Recompute: none, selective, full or every:K
+    ///
+    /// every:K keeps one layer in K; selective recomputes the scores of attention only.
+    #[arg(long, value_name = "MODE", value_parser = checkpointing)]
+    pub(super) checkpoint: Option<Checkpointing>,
+    /// adamw, adamw-8bit, sgd, lion, adafactor, muon, …
+    ///
+    /// Also sgd-momentum. Default: adamw, or as recorded.
+    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
+    pub(super) optimizer: Option<OptimizerArg>,
+    /// none, zero1, zero2, fsdp or fsdp-keep
+    ///
+    /// What data-parallel ranks share out: nothing (DDP), optimizer states, gradients too, everything (ZeRO-3), or
+    /// everything with gathered weights kept from forward to backward.
+    #[arg(long, value_enum, value_name = "KIND", hide_possible_values = true)]
+    pub(super) sharding: Option<ShardingArg>,
+    /// Tensor-parallel ranks; pipeline and others: --help
+    #[arg(long, value_name = "N")]
+    pub(super) tp: Option<u64>,
     /// Tokens to train on, in billions: days and GPU hours
     #[arg(long, value_name = "BILLIONS", value_parser = positive)]
     pub(super) tokens: Option<f64>,
-    /// Price of a GPU hour
-    #[arg(long, value_name = "PRICE", requires = "tokens", value_parser = positive)]
-    pub(super) price: Option<f64>,
-    /// How to print the plan; JSON has the schema whyidle.plan/1
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    /// text, md or json (schema whyidle.plan/1)
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", hide_possible_values = true, hide_default_value = true)]
     pub(super) format: Format,
     /// Show every moment and the frameworks' flags
     #[arg(short, long)]
     pub(super) verbose: bool,
+
+    /// Layers; with --hidden, --heads and --vocab describes a model, or changes that of a named one
+    #[arg(long, value_name = "N", help_heading = MODEL, hide_short_help = true)]
+    pub(super) layers: Option<u64>,
+    /// Hidden width
+    #[arg(long, value_name = "N", help_heading = MODEL, hide_short_help = true)]
+    pub(super) hidden: Option<u64>,
+    /// Attention heads
+    #[arg(long, value_name = "N", help_heading = MODEL, hide_short_help = true)]
+    pub(super) heads: Option<u64>,
+    /// Key-value heads [default: as many as heads]
+    #[arg(long, value_name = "N", help_heading = MODEL, hide_short_help = true)]
+    pub(super) kv_heads: Option<u64>,
+    /// Intermediate width [default: 4 × hidden]
+    #[arg(long, value_name = "N", help_heading = MODEL, hide_short_help = true)]
+    pub(super) ffn: Option<u64>,
+    /// Vocabulary
+    #[arg(long, value_name = "N", help_heading = MODEL, hide_short_help = true)]
+    pub(super) vocab: Option<u64>,
+    /// Train adapters of this rank on every linear layer (LoRA)
+    #[arg(long, value_name = "RANK", help_heading = MODEL, hide_short_help = true)]
+    pub(super) lora: Option<u64>,
+    /// The same on 4-bit base weights (QLoRA)
+    #[arg(long, value_name = "RANK", help_heading = MODEL, hide_short_help = true, conflicts_with = "lora")]
+    pub(super) qlora: Option<u64>,
+
+    /// Whose code runs the blocks [default: hf]
+    #[arg(long, value_enum, value_name = "CODE", help_heading = PROGRAM, hide_short_help = true)]
+    pub(super) code: Option<CodeArg>,
+    /// How attention is computed [default: fused]
+    #[arg(long, value_enum, value_name = "KERNEL", help_heading = PROGRAM, hide_short_help = true)]
+    pub(super) attention: Option<AttentionArg>,
+    /// What the loss keeps [default: as transformers does]
+    #[arg(long, value_enum, value_name = "LOSS", help_heading = PROGRAM, hide_short_help = true)]
+    pub(super) loss: Option<LossArg>,
+    /// How the optimizer goes over the parameters [default: fused]
+    #[arg(long, value_enum, value_name = "LOOP", help_heading = PROGRAM, hide_short_help = true)]
+    pub(super) optimizer_loop: Option<LoopArg>,
+    /// What lives in host memory [default: none]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = PROGRAM, hide_short_help = true)]
+    pub(super) offload: Option<OffloadArg>,
+
+    /// DDP's buckets are the gradients (gradient_as_bucket_view=True)
+    #[arg(long, help_heading = RANKS, hide_short_help = true)]
+    pub(super) bucket_view: bool,
+    /// Sequence parallelism between tensor-parallel parts
+    #[arg(long, requires = "tp", help_heading = RANKS, hide_short_help = true)]
+    pub(super) sp: bool,
+    /// Pipeline stages
+    #[arg(long, value_name = "N", help_heading = RANKS, hide_short_help = true)]
+    pub(super) pp: Option<u64>,
+    /// Order of the pipeline: gpipe, 1f1b, interleaved:V, zero-bubble [default: 1f1b]
+    #[arg(long, value_name = "ORDER", value_parser = schedule, help_heading = RANKS, hide_short_help = true)]
+    pub(super) schedule: Option<Schedule>,
+    /// Context-parallel ranks
+    #[arg(long, value_name = "N", help_heading = RANKS, hide_short_help = true)]
+    pub(super) cp: Option<u64>,
+    /// Expert-parallel ranks, of the data-parallel ones
+    #[arg(long, value_name = "N", help_heading = RANKS, hide_short_help = true)]
+    pub(super) ep: Option<u64>,
+
+    /// A table of further GPUs: [gpu.NAME] with memory_gib, bandwidth_gbs, half_tflops
+    #[arg(long, value_name = "TOML", help_heading = MACHINE, hide_short_help = true)]
+    pub(super) gpu_table: Option<PathBuf>,
+    /// Link between nodes; an unknown name lists them
+    #[arg(long, value_name = "LINK", default_value = "ib-ndr", help_heading = MACHINE, hide_short_help = true)]
+    pub(super) network: String,
+    /// Bus bandwidth between the GPUs of a node in GB/s [default: from the table]
+    #[arg(long, value_name = "GB/S", value_parser = positive, help_heading = MACHINE, hide_short_help = true)]
+    pub(super) bandwidth: Option<f64>,
+    /// Share of memory that stays free
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share, help_heading = MACHINE, hide_short_help = true)]
+    pub(super) free: f64,
+    /// Share of the peak that matrix products reach [default: 0.5, or as measured]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = MACHINE, hide_short_help = true)]
+    pub(super) efficiency: Option<f64>,
+    /// Price of a GPU hour
+    #[arg(long, value_name = "PRICE", requires = "tokens", value_parser = positive, help_heading = MACHINE, hide_short_help = true)]
+    pub(super) price: Option<f64>,
 }
+
+const MODEL: &str = "The model in figures";
+const PROGRAM: &str = "The program";
+const RANKS: &str = "Ranks";
+const MACHINE: &str = "Machine and budget";
+
+/// Share of the peak where nothing is measured or given.
+pub(super) const EFFICIENCY: f64 = 0.5;
 
 macro_rules! choices {
     ($(#[$doc:meta])* $name:ident -> $target:ident { $($(#[$help:meta])* $variant:ident => $value:ident),+ $(,)? }) => {
