@@ -206,6 +206,8 @@ pub struct Setup {
     pub attention: AttentionKernel,
     /// Dropout is active in training.
     pub dropout: bool,
+    /// `torch.compile` made the graph: what backward finds saved is the partitioner's choice.
+    pub compiled: bool,
     /// Samples of one micro-batch on one data-parallel rank.
     pub batch: u64,
     /// Tokens of a sample.
@@ -249,6 +251,7 @@ impl Setup {
             code: Code::HuggingFace,
             attention: AttentionKernel::Fused,
             dropout,
+            compiled: false,
             batch,
             seq,
             micro_batches: 1,

@@ -72,6 +72,9 @@ impl Sizes {
 /// What a layer keeps; `experts` for one with experts, `cross` with a second attention.
 pub(crate) fn layer(setup: &Setup, experts: bool, cross: bool) -> Saved {
     let z = Sizes::new(setup);
+    if setup.compiled && !experts && !cross {
+        return compiled(setup, &z);
+    }
     let mut saved = attention(setup, &z);
     if cross {
         // The encoder's states are cast anew for keys and values.
@@ -81,6 +84,28 @@ pub(crate) fn layer(setup: &Setup, experts: bool, cross: bool) -> Saved {
     }
     saved.mlp = if experts { mixture(setup, &z) } else { mlp(setup, &z) };
     saved
+}
+
+/// What a compiled layer keeps. The partitioner (min-cut rematerialisation) never computes a product's operand
+/// again, so each linear layer's input is kept, once for all that read it, and the operands of attention and of
+/// the activation; of a norm only what it starts from. Read off the partitioned graphs of torch 2.11:
+/// LayerNorm keeps its normalised input, RMSNorm before the MLP the attention block's output and before
+/// attention the residual. transformers repeats keys and values there, and the output of attention is laid out
+/// anew for the projection.
+fn compiled(setup: &Setup, z: &Sizes) -> Saved {
+    let model = &setup.model;
+    let split = z.n / z.t;
+    let hf = setup.code == Code::HuggingFace;
+    let (mid, statistics) = if model.norm_bias { (z.r, 8.0) } else { (z.e, 4.0) };
+    let keys = if hf { 2.0 * z.q } else { 2.0 * z.k };
+    let outputs = if hf && !model.norm_bias { 2.0 * z.q } else { z.q };
+    let mut attention = z.n * (z.e * z.d + statistics) / z.s;
+    attention += split * (z.e * (z.q + keys + outputs) + 4.0 * z.heads);
+    let scores = if setup.attention == AttentionKernel::Eager { 2.0 * z.e * z.scores } else { 0.0 };
+    attention += scores;
+    let parts = if model.gated { 3.0 } else { 2.0 };
+    let mlp = z.n * ((mid + z.e + z.r) * z.d + statistics) / z.s + split * parts * z.e * z.f;
+    Saved { attention, mlp, scores }
 }
 
 /// A norm before `consumers` linear layers: its input, what it keeps inside, and the casts of its output.
@@ -222,6 +247,9 @@ fn mixture(setup: &Setup, z: &Sizes) -> f64 {
 /// What is kept before the first layer.
 pub(crate) fn embedding(setup: &Setup) -> f64 {
     let z = Sizes::new(setup);
+    if setup.compiled {
+        return z.n * z.d * z.r / z.s;
+    }
     let mask = if setup.dropout { z.n * z.d } else { 0.0 };
     match setup.model.family {
         // The norm's input and the dropout mask.
@@ -238,6 +266,7 @@ pub(crate) fn head(setup: &Setup) -> f64 {
             let dense = if setup.precision == Precision::Amp { 4.0 } else { z.e };
             z.n * z.d * (3.0 * z.e + dense)
         }
+        crate::Head::Lm if setup.compiled => z.n * z.d * z.e,
         crate::Head::Lm => norm(setup, &z, 1.0),
         crate::Head::Classifier { .. } | crate::Head::Bare { .. } => z.n * z.d * z.r,
     }

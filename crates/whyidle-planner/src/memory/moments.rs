@@ -50,6 +50,9 @@ impl LossBytes {
         let fp32 = setup.precision == Precision::Fp32;
         match setup.loss {
             Loss::Fused => bytes(0.0, 0.0, 0.0),
+            // Only the logits are kept: log-softmax is computed again. Its gradient is fp32.
+            _ if setup.compiled && !fp32 => bytes(2.0, 6.0, 2.0),
+            _ if setup.compiled => bytes(4.0, 8.0, 4.0),
             // Logits 2 and fp32 4, log-softmax 4; then log-softmax, two gradients.
             Loss::Upcast => bytes(if fp32 { 8.0 } else { 10.0 }, 12.0, 0.0),
             Loss::CrossEntropy if fp32 => bytes(8.0, 12.0, 0.0),
@@ -260,7 +263,8 @@ impl Facts {
 
     /// HF keeps the fp32 output of the final norm while the loss is computed.
     fn hidden_out(&self, setup: &Setup) -> f64 {
-        if setup.code == Code::HuggingFace && setup.precision == Precision::Amp && self.logits > 0.0 {
+        let hf = setup.code == Code::HuggingFace && !setup.compiled;
+        if hf && setup.precision == Precision::Amp && self.logits > 0.0 {
             4.0 * self.z.n * self.z.d
         } else {
             0.0
