@@ -120,7 +120,13 @@ fn norm(setup: &Setup, z: &Sizes, consumers: f64) -> f64 {
         // Gemma keeps both in fp32.
         (Code::HuggingFace, false) => {
             let gemma = setup.model.family == Family::Gemma2 || setup.model.name.starts_with("gemma");
-            (4.0 + if gemma { 4.0 } else { z.r }, 4.0)
+            // A frozen weight asks for no gradient, so the normalised value is not kept.
+            let normalised = match (setup.lora.is_some(), gemma) {
+                (true, _) => 0.0,
+                (_, true) => 4.0,
+                _ => z.r,
+            };
+            (4.0 + normalised, 4.0)
         }
         (_, rms_is_false) => (z.r, if rms_is_false { 8.0 } else { 4.0 }),
     };

@@ -23,6 +23,8 @@ pub(crate) struct Local {
     pub(crate) output: f64,
     /// Largest tensor.
     pub(crate) largest: f64,
+    /// Largest matrix of a layer.
+    pub(crate) largest_matrix: f64,
     /// Elements that 8-bit optimizers leave in fp32 (tensors below 4096).
     pub(crate) small: f64,
     /// Elements of matrices in layers, which Muon orthogonalises.
@@ -86,6 +88,7 @@ impl Local {
             local.layers += sum;
             if tensor.matrix {
                 local.matrices += sum;
+                local.largest_matrix = local.largest_matrix.max(elements);
             }
             if matches!(tensor.role, Role::Linear | Role::Expert | Role::Whole) {
                 local.linear += sum;
@@ -166,12 +169,16 @@ pub(crate) fn widths(precision: Precision) -> (f64, f64, f64) {
 pub(crate) fn optimizer_temporary(setup: &Setup, local: &Local) -> f64 {
     let w = if setup.precision == Precision::Pure16 { 2.0 } else { 4.0 };
     match (setup.optimizer, setup.optimizer_loop) {
-        // SGD and Lion work in place, tensor lists or not.
-        (Optimizer::Sgd | Optimizer::SgdMomentum | Optimizer::Lion, _) => 0.0,
+        // SGD works in place, tensor lists or not.
+        (Optimizer::Sgd | Optimizer::SgdMomentum, _) => 0.0,
+        // One tensor after the other: the momentum's copy and the update.
+        (Optimizer::Lion, _) => 2.0 * w * local.largest,
+        // The second moment of one tensor, put together from its row and column; it becomes the update.
+        (Optimizer::Adafactor, _) => w * local.largest,
         // The two moments of one tensor at a time, in fp32.
         (Optimizer::AdamW8bit, _) => 2.0 * 4.0 * local.largest,
-        // The product that Newton–Schulz iterates on, three of them, in bf16.
-        (Optimizer::Muon, _) => 3.0 * 2.0 * local.largest,
+        // Of one matrix of a layer: the update, and three 16-bit matrices that Newton–Schulz iterates on.
+        (Optimizer::Muon, _) => (w + 3.0 * 2.0) * local.largest_matrix,
         (_, OptimizerLoop::Fused) => 0.0,
         (_, OptimizerLoop::Foreach) => w * local.trained(setup),
         (_, OptimizerLoop::ForLoop) => 2.0 * w * local.largest,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Act, Attention, AttentionKernel, Checkpointing, Code, Family, Head, Loss, Model, Optimizer,
+    Act, Attention, AttentionKernel, Checkpointing, Code, Family, Head, Lora, Loss, Model, Optimizer,
     OptimizerLoop, Parallel, Precision, from_config,
 };
 use serde_json::Value;
@@ -123,11 +123,19 @@ fn every_lab_case_within_two_percent() {
 }
 
 fn transformers_setup(run: &Value) -> Setup {
-    let model = from_config(&run["config"].to_string()).expect("a configuration");
-    if run["params"].is_u64() {
+    let lab = &run["lab"];
+    let model = match lab.is_object() {
+        true => lab_model(number(lab, "d"), number(lab, "layers"), number(lab, "vocab"), number(run, "seq")),
+        false => from_config(&run["config"].to_string()).expect("a configuration"),
+    };
+    if run["params"].is_u64() && !run["lora"].is_u64() {
         assert_eq!(model.parameters(), number(run, "params"));
     }
     let mut setup = Setup::new(model, number(run, "batch"), number(run, "seq"));
+    if lab.is_object() {
+        (setup.code, setup.loss) = (Code::Torch, Loss::KeptLogits);
+    }
+    setup.lora = run["lora"].as_u64().map(|rank| Lora { rank, quantised: false });
     setup.precision = match (run["amp"] == true, text(run, "dtype")) {
         (true, _) => Precision::Amp,
         (false, "bfloat16") => Precision::Pure16,
@@ -138,9 +146,12 @@ fn transformers_setup(run: &Value) -> Setup {
         setup.attention = AttentionKernel::Eager;
     }
     if run["ckpt"] == true {
-        setup.checkpointing = Checkpointing::Full;
+        setup.checkpointing = run["every"].as_u64().map_or(Checkpointing::Full, Checkpointing::Every);
     }
     match text(run, "opt") {
+        "lion" => setup.optimizer = Optimizer::Lion,
+        "adafactor" => setup.optimizer = Optimizer::Adafactor,
+        "muon" => setup.optimizer = Optimizer::Muon,
         "sgd" => setup.optimizer = Optimizer::Sgd,
         "foreach" => setup.optimizer_loop = OptimizerLoop::Foreach,
         "forloop" => setup.optimizer_loop = OptimizerLoop::ForLoop,
@@ -156,6 +167,7 @@ fn transformers_setup(run: &Value) -> Setup {
     setup.parallel.sharding = match text(run, "sharding") {
         "full" => Sharding::Full,
         "keep" => Sharding::KeepGathered,
+        "zero1" => Sharding::Optimizer,
         _ => Sharding::None,
     };
     setup
