@@ -78,8 +78,27 @@ fn torch(setup: &Setup) -> Vec<String> {
         }
         Checkpointing::None | Checkpointing::Selective => {}
     }
+    if setup.compiled {
+        lines.push("model = torch.compile(model)".to_owned());
+    }
+    if !matches!(setup.parallel.sharding, Sharding::Optimizer | Sharding::Gradients) {
+        lines.push(optimizer(setup).to_owned());
+    }
     lines.push(format!("batch_size={}  # × {} micro-batches", setup.batch, setup.micro_batches));
     lines
+}
+
+/// The optimizer in torch's words.
+fn optimizer(setup: &Setup) -> &'static str {
+    match setup.optimizer {
+        Optimizer::AdamW => "optimizer = torch.optim.AdamW(model.parameters(), fused=True)",
+        Optimizer::AdamW8bit => "optimizer = bitsandbytes.optim.AdamW8bit(model.parameters())",
+        Optimizer::Sgd => "optimizer = torch.optim.SGD(model.parameters())",
+        Optimizer::SgdMomentum => "optimizer = torch.optim.SGD(model.parameters(), momentum=0.9)",
+        Optimizer::Lion => "optimizer = lion_pytorch.Lion(model.parameters())",
+        Optimizer::Adafactor => "optimizer = torch.optim.Adafactor(model.parameters())",
+        Optimizer::Muon => "optimizers = torch.optim.Muon(matrices), torch.optim.AdamW(others, fused=True)",
+    }
 }
 
 fn deepspeed(setup: &Setup) -> Option<Vec<String>> {
@@ -164,8 +183,26 @@ fn transformers(setup: &Setup) -> Vec<String> {
     if setup.checkpointing == Checkpointing::Full {
         lines.push("gradient_checkpointing=True".to_owned());
     }
-    if setup.optimizer == Optimizer::AdamW8bit {
-        lines.push("optim=\"adamw_8bit\"".to_owned());
+    let optimizer = match setup.optimizer {
+        Optimizer::AdamW => Some("adamw_torch_fused"),
+        Optimizer::AdamW8bit => Some("adamw_8bit"),
+        Optimizer::Sgd => Some("sgd"),
+        Optimizer::Lion => Some("lion_32bit"),
+        Optimizer::Adafactor => Some("adafactor"),
+        Optimizer::SgdMomentum | Optimizer::Muon => None,
+    };
+    lines.extend(optimizer.map(|name| format!("optim=\"{name}\"")));
+    if setup.compiled {
+        lines.push("torch_compile=True".to_owned());
+    }
+    if let Some(lora) = setup.lora {
+        lines.push(format!("LoraConfig(r={}, target_modules=\"all-linear\")  # peft", lora.rank));
+        if lora.quantised {
+            lines.push(
+                "BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_use_double_quant=True)"
+                    .to_owned(),
+            );
+        }
     }
     match setup.parallel.sharding {
         Sharding::Full => lines.push("fsdp=\"full_shard auto_wrap\"".to_owned()),
@@ -190,6 +227,13 @@ mod tests {
         assert!(torch[0].contains("reshard_after_forward=True"));
         let json = flags(&setup, Framework::DeepSpeed).expect("ZeRO-3").join("\n");
         assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+        setup.optimizer = Optimizer::Adafactor;
+        setup.lora = Some(crate::Lora { rank: 16, quantised: true });
+        let lines = flags(&setup, Framework::Transformers).expect("arguments").join("\n");
+        for word in ["optim=\"adafactor\"", "r=16", "load_in_4bit"] {
+            assert!(lines.contains(word), "{word} in {lines}");
+        }
+        (setup.optimizer, setup.lora) = (Optimizer::AdamW, None);
         setup.parallel = Parallel { data: 2, tensor: 4, sequence: true, ..Parallel::default() };
         assert!(flags(&setup, Framework::Torch).is_none());
         assert!(

@@ -23,6 +23,7 @@ mod savers;
 mod search;
 mod setup;
 mod traffic;
+mod untested;
 mod work;
 
 pub use advice::{Rule, rules};
@@ -43,4 +44,5 @@ pub use setup::{
     Setup, Sharding,
 };
 pub use traffic::{Flow, LinkScope, traffic};
+pub use untested::untested;
 pub use work::{Cost, Estimate, Work, estimate, work};

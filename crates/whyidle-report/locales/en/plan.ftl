@@ -55,6 +55,18 @@ plan-first-steps = in the first steps, while DDP may hold two sets of buckets
 plan-segments = rest of the allocator's segments
 plan-context = CUDA context and libraries
 plan-needed = needed
+plan-untested = No measured peak stands behind { $what }: that part is formulas alone.
+plan-untested-tensor = tensor parallelism
+plan-untested-context = context parallelism
+plan-untested-expert = expert parallelism
+plan-untested-pipeline = a pipeline other than GPipe
+plan-untested-zero = ZeRO-1 and -2
+plan-untested-offload = offload
+plan-untested-qlora = QLoRA
+plan-untested-megatron = Megatron's code
+plan-untested-selective = recomputing scores alone
+plan-untested-fused-loss = fused losses
+plan-untested-compiled = this network compiled
 
 ## A step
 

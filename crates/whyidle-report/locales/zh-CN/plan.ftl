@@ -54,6 +54,18 @@ plan-first-steps = 前几步，DDP 可能持有两套梯度桶
 plan-segments = 分配器内存段的剩余部分
 plan-context = CUDA 上下文和各种库
 plan-needed = 总需求
+plan-untested = { $what }没有实测峰值作依据，这部分只是公式推算。
+plan-untested-tensor = 张量并行
+plan-untested-context = 上下文并行
+plan-untested-expert = 专家并行
+plan-untested-pipeline = GPipe 以外的流水线
+plan-untested-zero = ZeRO-1 和 ZeRO-2
+plan-untested-offload = 卸载到主机
+plan-untested-qlora = QLoRA
+plan-untested-megatron = Megatron 的实现
+plan-untested-selective = 只重算注意力分数
+plan-untested-fused-loss = 融合的损失
+plan-untested-compiled = 这类网络的编译版本
 
 ## 单步
 

@@ -1,7 +1,7 @@
 //! A plan as `whyidle.plan/1`: figures only; `schema/whyidle.plan-1.schema.json` describes it.
 
 use serde_json::{Value, json};
-use whyidle_planner::{Candidate, Checkpointing, Framework, Moment, Range, Setup, flags};
+use whyidle_planner::{Candidate, Checkpointing, Framework, Moment, Range, Setup, flags, untested};
 
 use super::{CalibratedPlan, PlanReport, words};
 
@@ -32,6 +32,7 @@ pub fn render_plan_json(plan: &PlanReport) -> String {
             "needed": memory.needed() as u64,
             "peak": memory.peak.id(),
             "stage": memory.stage,
+            "untested": untested(&plan.setup),
             "moments": memory.moments.iter().map(moment).collect::<Vec<_>>(),
         },
         "step": {

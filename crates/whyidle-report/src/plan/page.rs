@@ -2,7 +2,7 @@
 
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::Arg;
-use whyidle_planner::{Candidate, Framework, Range, Rule, flags, rules};
+use whyidle_planner::{Candidate, Framework, Range, Rule, flags, rules, untested};
 
 use super::{PlanReport, calibrated, words};
 use crate::{Catalog, quantity};
@@ -84,6 +84,11 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
         w.say("plan-memory-title", &[("moment", catalog.word(words::moment(plan.memory.peak.id())))]),
     ));
     page.push(Block::Table(bill(plan, &w)));
+    let unmeasured: Vec<String> =
+        untested(&plan.setup).into_iter().map(|id| catalog.word(words::untested(id))).collect();
+    if !unmeasured.is_empty() {
+        page.push(Block::Note(w.say("plan-untested", &[("what", catalog.list(&unmeasured))])));
+    }
     if verbose {
         page.push(Block::Title(catalog.word("plan-moments-title")));
         let rows = plan

@@ -82,6 +82,16 @@ keys! {
 }
 
 keys! {
+    /// Parts of a plan that no measured peak stands behind.
+    untested:
+    "tensor" => "plan-untested-tensor", "context" => "plan-untested-context",
+    "expert" => "plan-untested-expert", "pipeline" => "plan-untested-pipeline", "zero" => "plan-untested-zero",
+    "offload" => "plan-untested-offload", "qlora" => "plan-untested-qlora",
+    "megatron" => "plan-untested-megatron", "selective" => "plan-untested-selective",
+    "fused-loss" => "plan-untested-fused-loss", "compiled" => "plan-untested-compiled",
+}
+
+keys! {
     /// How a step was found.
     method:
     "replay" => "method-replay", "model" => "method-model", "bound" => "method-bound",

@@ -106,6 +106,7 @@ pub(super) fn change(options: &PlanOptions, setup: &mut Setup) {
     if let Some(offload) = options.offload {
         setup.offload = offload.into();
     }
+    setup.compiled |= options.compiled;
     let adapters = |rank, quantised| Lora { rank, quantised };
     setup.lora = options
         .lora

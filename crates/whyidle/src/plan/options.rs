@@ -125,6 +125,9 @@ pub(crate) struct PlanOptions {
     /// How the optimizer goes over the parameters [default: fused]
     #[arg(long, value_enum, value_name = "LOOP", help_heading = PROGRAM, hide_short_help = true)]
     pub(super) optimizer_loop: Option<LoopArg>,
+    /// The program runs under torch.compile
+    #[arg(long, help_heading = PROGRAM, hide_short_help = true)]
+    pub(super) compiled: bool,
     /// What lives in host memory [default: none]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = PROGRAM, hide_short_help = true)]
     pub(super) offload: Option<OffloadArg>,
