@@ -5,6 +5,8 @@ use whyidle_planner::{
     Calibration, Measured, Model, PlanError, Saver, SaverId, Schedule, again, link, observe, savers,
 };
 use whyidle_replay::edits::scale_activities;
+use whyidle_replay::program::Program;
+use whyidle_replay::simulate::Lengths;
 
 use crate::case::Case;
 use crate::causes::{recomputation, regathering, traced_peak, without_recomputation};
@@ -18,37 +20,54 @@ const PACE: f64 = 0.10;
 /// # Errors
 /// Names what the trace does not show.
 pub fn calibrate(case: &Case<'_>, model: Option<&Model>) -> Result<Calibration, PlanError> {
+    let mut measured = measured(case);
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    let idle = |program: &Program, lengths: &mut Lengths| scale_activities(program, lengths, |_| Some(0.0));
+    measured.host = case.replay_with(|program, lengths| idle(program, lengths)).map(seconds);
+    measured.host_without_again = case
+        .replay_with(|program, lengths| {
+            without_recomputation(case, program, lengths);
+            idle(program, lengths);
+        })
+        .map(seconds);
+    calibration(case, model, measured)
+}
+
+/// The planner for a cause that asks what fits, without the replays that only steps need; `None` where the trace does
+/// not show the network.
+pub(crate) fn recognised(case: &Case<'_>) -> Option<Calibration> {
+    calibration(case, None, measured(case)).ok()
+}
+
+fn calibration(
+    case: &Case<'_>,
+    model: Option<&Model>,
+    mut measured: Measured,
+) -> Result<Calibration, PlanError> {
     let mut said = case.known.said.clone();
     said.peak = said.peak.or_else(|| traced_peak(case));
+    measured.peak = said.peak.map(|peak| peak as f64);
     let observed = observe(case.trace, case.facts, &case.device, &said, model)?;
     let gpu = observed.gpu.clone().ok_or_else(|| {
         let name = case.properties().map(|gpu| gpu.name.clone()).unwrap_or_default();
         PlanError::new("plan-error-no-rates").with("gpu", name)
     })?;
-    let seconds = |ns: i64| ns as f64 / 1e9;
-    let measured = Measured {
-        step: seconds(case.step.ns),
-        working: seconds(case.traced_kernels_ns().min(case.step.ns)),
-        optimizer: seconds(case.traced(Line::Optimizer)),
-        host: case
-            .replay_with(|program, lengths| scale_activities(program, lengths, |_| Some(0.0)))
-            .map(seconds),
-        host_without_again: case
-            .replay_with(|program, lengths| {
-                without_recomputation(case, program, lengths);
-                scale_activities(program, lengths, |_| Some(0.0));
-            })
-            .map(seconds),
-        loader: loader_bound(case),
-        peak: said.peak.map(|peak| peak as f64),
-        reserved: said.reserved.map(|bytes| bytes as f64),
-    };
     Ok(Calibration::new(observed, gpu, measured))
 }
 
-/// The planner for a cause that asks what fits; `None` where the trace does not show the network.
-pub(crate) fn recognised(case: &Case<'_>) -> Option<Calibration> {
-    calibrate(case, None).ok()
+/// What is known of the step without replaying it.
+fn measured(case: &Case<'_>) -> Measured {
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    Measured {
+        step: seconds(case.step.ns),
+        working: seconds(case.traced_kernels_ns().min(case.step.ns)),
+        optimizer: seconds(case.traced(Line::Optimizer)),
+        host: None,
+        host_without_again: None,
+        loader: loader_bound(case),
+        peak: None,
+        reserved: case.known.said.reserved.map(|bytes| bytes as f64),
+    }
 }
 
 /// Waiting for the loader sets the pace.

@@ -146,11 +146,17 @@ impl Calibration {
         };
         memory.reserved = memory.allocated * held;
         let doubt = if setup == &self.observed.setup { 0.0 } else { MODEL };
-        let range = Range {
+        let mut range = Range {
             best: same,
             low: same.min(scaled) * (1.0 - doubt),
             high: same.max(scaled) * (1.0 + doubt),
         };
+        if self.measured.peak.is_none() {
+            // No peak decided what the trace does not show.
+            let (least, most) = self.observed.range;
+            range.low *= (1.0 - MODEL) * least / self.observed.memory.allocated;
+            range.high *= (1.0 + MODEL) * most / self.observed.memory.allocated;
+        }
         (memory, range)
     }
 

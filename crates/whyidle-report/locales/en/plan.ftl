@@ -114,7 +114,9 @@ plan-rule-margin = Keep 10–15 % free: segments hold more than is allocated, he
 ## From a measured step
 
 plan-measured = As measured: { $strategy }, { $need } of the { $have } of each GPU, and { $step } a step.
+plan-traced = As traced: { $strategy }, about { $need } of the { $have } of each GPU, and { $step } a step.
 plan-calibrated-peak = Peak { $bytes } allocated ({ $range }), from the measured one.
+plan-predicted-peak = Peak { $bytes } allocated ({ $range }), predicted: no peak was recorded, and the trace does not show everything.
 plan-back-title = what saves memory here: what undoing it costs, and what a step gets back
 plan-back-none = Nothing in this step saves memory at the price of time.
 plan-back-step = then { $strategy }: { $step } a step ({ $range }), { $method }

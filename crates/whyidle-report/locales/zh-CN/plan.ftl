@@ -112,7 +112,9 @@ plan-rule-margin = 留出 10–15% 的余量：内存段比已分配的更大，
 ## 从实测的一步出发
 
 plan-measured = 实测：{ $strategy }，每张 GPU 用了 { $need }（共 { $have }），单步 { $step }。
+plan-traced = 据 trace：{ $strategy }，每张 GPU 约用 { $need }（共 { $have }），单步 { $step }。
 plan-calibrated-peak = 已分配峰值 { $bytes }（{ $range }），由实测峰值推算。
+plan-predicted-peak = 已分配峰值 { $bytes }（{ $range }）是预测值：没有记录峰值，trace 也不能说明一切。
 plan-back-title = 这里用了哪些省显存的手段：撤掉要多占多少显存，单步能省回多少时间
 plan-back-none = 这一步没有用时间换显存的手段。
 plan-back-step = 撤掉后 { $strategy }：单步 { $step }（{ $range }），{ $method }

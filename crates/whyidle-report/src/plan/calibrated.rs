@@ -10,9 +10,11 @@ use super::{CalibratedPlan, PlanReport, words};
 /// Blocks after the answer.
 pub(super) fn blocks(plan: &PlanReport, measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<Block> {
     let mut page: Vec<Block> = Vec::new();
-    if let Some(range) = measured.allocated.filter(|_| !measured.same) {
+    let sure = measured.same && measured.calibration.measured.peak.is_some();
+    if let Some(range) = measured.allocated.filter(|_| !sure) {
+        let known = measured.calibration.measured.peak.is_some();
         page.push(Block::Note(w.say(
-            "plan-calibrated-peak",
+            if known { "plan-calibrated-peak" } else { "plan-predicted-peak" },
             &[("bytes", w.bytes(range.best)), ("range", w.byte_range(&range))],
         )));
     }

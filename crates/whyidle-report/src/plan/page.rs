@@ -164,8 +164,9 @@ fn answer(plan: &PlanReport, w: &Writer<'_>) -> String {
         ("free", w.share(plan.free)),
         ("step", w.time(plan.estimate.step)),
     ];
-    if plan.calibrated.as_ref().is_some_and(|measured| measured.same) {
-        return w.say("plan-measured", &args);
+    if let Some(measured) = plan.calibrated.as_ref().filter(|measured| measured.same) {
+        let known = measured.calibration.measured.peak.is_some();
+        return w.say(if known { "plan-measured" } else { "plan-traced" }, &args);
     }
     let nowhere = plan.search.as_ref().is_some_and(|search| search.best.is_empty());
     let key = match (plan.missing() > 0.0, nowhere) {
