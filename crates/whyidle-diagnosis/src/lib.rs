@@ -8,6 +8,7 @@ mod causes;
 mod critical;
 mod details;
 mod edit;
+mod give_back;
 mod judge;
 mod known;
 mod ladder;
@@ -19,6 +20,7 @@ mod verdict;
 mod what_if;
 
 pub use causes::{CAUSES, Cause};
+pub use give_back::{Returned, calibrate, give_back};
 pub use judge::{Wanted, judge};
 pub use known::Known;
 pub use message::{Arg, Message};

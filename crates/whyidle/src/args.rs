@@ -13,13 +13,13 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Language of the output [default: from the locale]
-    #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh"])]
+    #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"])]
     pub(crate) lang: Option<String>,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 901, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     pub(crate) color: When,
     /// When to show progress on standard error
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 902, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     pub(crate) progress: When,
 }
 
@@ -28,6 +28,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Say from PyTorch profiler traces where each step goes and what to change
     Trace(TraceOptions),
+    /// Say before anything runs whether a model fits, what a step takes and which strategy suits
+    Plan(Box<crate::plan::PlanOptions>),
     /// Explain a cause: what it is, how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
@@ -59,7 +61,7 @@ pub(crate) enum When {
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1
+    /// Schema whyidle.verdict/1, of a plan whyidle.plan/1
     Json,
     /// Markdown
     Md,

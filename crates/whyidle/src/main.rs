@@ -4,6 +4,7 @@ mod args;
 mod explain;
 mod generate;
 mod output;
+mod plan;
 mod progress;
 mod trace;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     start_threads();
     let code = match &args.command {
         Command::Trace(options) => trace::run(options, &output),
+        Command::Plan(options) => plan::run(options, &output),
         Command::Explain { cause } => explain::run(cause.as_deref(), &output),
         Command::Completions { shell } => generate::completions(*shell, &output),
         Command::Man => generate::man(&output),

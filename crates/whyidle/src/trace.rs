@@ -12,6 +12,7 @@ use whyidle_diagnosis::{
     refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_model::{Severity, Trace};
+use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
 use whyidle_report::{
@@ -166,12 +167,24 @@ fn known(recorded: Option<&Recording>, options: &TraceOptions) -> Known {
         peak_memory: recorded.and_then(|recorded| recorded.max_memory_allocated),
         accumulation: recorded.and_then(|recorded| recorded.accum),
         torch: recorded.and_then(|recorded| recorded.torch.clone()),
+        said: recorded.map(said).unwrap_or_default(),
+    }
+}
+
+/// What a recording says that the planner asks for.
+pub(crate) fn said(recorded: &Recording) -> Said {
+    Said {
+        params: recorded.params,
+        stages: recorded.stages.map(u64::from),
+        micro_batches: recorded.micro_batches.or(recorded.accum).map(u64::from),
+        peak: recorded.max_memory_allocated,
+        reserved: recorded.max_memory_reserved,
     }
 }
 
 /// The recording's unprofiled step: its mean, else the median of its later half, where the host no
 /// longer runs ahead.
-fn measured_step_ms(recorded: &Recording) -> Option<f64> {
+pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
     recorded.step_ms_mean.or_else(|| {
         let mut later = recorded.steps_host_ms[recorded.steps_host_ms.len() / 2..].to_vec();
         later.sort_by(f64::total_cmp);

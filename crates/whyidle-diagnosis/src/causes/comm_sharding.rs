@@ -12,7 +12,7 @@ use super::support::{counted, finding, remedy};
 use crate::case::Case;
 use crate::edit::{Edit, gain};
 use crate::message::Message;
-use crate::verdict::{Change, Finding, Method};
+use crate::verdict::{Change, Finding, Gain, Method};
 use crate::what_if::Setting;
 
 const CODE: &str = "fully_shard(model, reshard_after_forward=False)";
@@ -43,7 +43,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if gathers < 2 * steps || scatters < steps || case.share(cost.ns) < WORTH {
         return None;
     }
-    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
+    let gain = regathering(case);
     let mut evidence = comm_exposed::evidence(case, uses);
     let text = Message::new("ev-sharding")
         .count("gathers", gathers / steps)
@@ -53,6 +53,11 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let summary = Message::new(if again > 0 { "fix-comm-sharding" } else { "fix-comm-sharding-less" });
     let steps = ["fix-sharding-memory", "fix-sharding-prefetch", "fix-sharding-stage"];
     Some(finding(case, "comm.sharding", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// The step if gathered weights were kept from forward to backward.
+pub(crate) fn regathering(case: &Case<'_>) -> Option<Gain> {
+    edit(case, None).and_then(|edit| gain(case, &edit))
 }
 
 /// Parameters kept gathered from forward to backward: the second gather goes, with its launches and, where the

@@ -32,7 +32,10 @@ mod memory_recompute;
 mod pipeline_bubble;
 pub(crate) mod support;
 
+pub(crate) use comm_sharding::regathering;
 pub(crate) use host_launch::Launches;
+pub(crate) use memory_headroom::traced_peak;
+pub(crate) use memory_recompute::{recomputation, without_recomputation};
 
 use crate::case::Case;
 use crate::edit::Edit;

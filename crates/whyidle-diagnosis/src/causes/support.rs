@@ -46,6 +46,11 @@ pub(crate) fn shared(text: Message, share: f64) -> Evidence {
     Evidence { text, value: Some(share), unit: "share", place: None }
 }
 
+/// A piece of evidence with bytes in it.
+pub(crate) fn sized(text: Message, bytes: f64) -> Evidence {
+    Evidence { text, value: Some(bytes), unit: "bytes", place: None }
+}
+
 /// Where a line's time goes, as evidence: the largest places, at most `most`.
 pub(crate) fn places(case: &Case<'_>, line: Line, most: usize) -> Vec<Evidence> {
     let total = case.traced(line).max(1);

@@ -11,6 +11,7 @@
 
 mod calibration;
 mod gains;
+mod give_back;
 mod hostile;
 mod lab;
 mod ledgers;

@@ -163,3 +163,12 @@ pub(crate) fn median_and_worst(mut values: Vec<f64>) -> (f64, f64) {
     values.sort_by(f64::total_cmp);
     (values[values.len() / 2], *values.last().unwrap())
 }
+
+/// Runs `check` on the case of the trace at `path`, of which `known` is known.
+pub(crate) fn judged_as<T>(path: &Path, known: Known, check: impl FnOnce(&Case<'_>) -> T) -> T {
+    let trace = read_trace(path, &ReadOptions::default()).unwrap();
+    let facts = Facts::new(&trace);
+    let all = devices(&trace).into_iter().map(|device| facts.device(&trace, device, |_| true));
+    let device = all.max_by_key(|device| device.occupancy.working_ns).unwrap();
+    check(&Case::new(&trace, &facts, device, known))
+}

@@ -137,6 +137,8 @@ ev-python-long = { $time } per traced step in { $count ->
 } without any operator
 ev-optimizer-kernels = the optimizer launches { $kernels } kernels per step for about { $tensors } parameter tensors
 ev-allocator-calls = per step, { $takes } calls take memory from the driver and { $returns } give it back
+ev-recompute-without = without it the peak would be about { $bytes } ({ $low }–{ $high }) of { $capacity }, as planned from the measured step
+ev-headroom-fits = { $used } of { $capacity } used: batch { $from } → { $to } fits (estimate { $bytes }, { $low }–{ $high })
 ev-recompute-kernels = { $count ->
     [one] 1 kernel in the trace repeats
    *[other] { $count } kernels in the trace repeat
@@ -181,6 +183,7 @@ fix-memory-allocator-grow = Keep shapes stable, or set expandable_segments:True,
 fix-memory-recompute = Turn gradient checkpointing off: memory suffices.
 fix-memory-recompute-full = Checkpoint fewer layers, if memory can be found elsewhere.
 fix-memory-recompute-unknown = Turn gradient checkpointing off, if the peak without it fits.
+fix-memory-headroom-planned = Raise the batch from { $from } to { $to }: it fits, with about { $bytes } at the peak.
 fix-memory-headroom = Try a batch { $factor } times as large.
 fix-compile-recompile = Keep the compiler out of the steps: dynamic=True, or a few fixed shapes.
 fix-io-checkpoint = Save asynchronously, or less often.

@@ -124,6 +124,8 @@ ev-sync-at = { $name }，调用自 { $frame }：每步让 CPU 等 GPU { $count }
 ev-python-long = trace 中每步有 { $count } 段较长的时间没有算子在运行，共 { $time }
 ev-optimizer-kernels = 优化器每步启动 { $kernels } 个 kernel，而参数张量约 { $tensors } 个
 ev-allocator-calls = 每步向驱动申请显存 { $takes } 次，归还 { $returns } 次
+ev-recompute-without = 不重算的话，峰值约 { $bytes }（{ $low }–{ $high }），显存共 { $capacity }：由实测单步推算
+ev-headroom-fits = 显存 { $capacity } 只用了 { $used }：batch { $from } → { $to } 放得下（预计 { $bytes }，{ $low }–{ $high }）
 ev-recompute-kernels = trace 中有 { $count } 个 kernel 在反向里重做前向
 ev-memory-used = 峰值时用掉这块 GPU { $share } 的显存
 ev-compilations = 采集窗口内编译了 { $count } 次
@@ -170,6 +172,7 @@ fix-memory-allocator-grow = 保持形状稳定，或设置 expandable_segments:T
 fix-memory-recompute = 关掉梯度检查点（显存够用）
 fix-memory-recompute-full = 别处能省出显存的话，少用几层梯度检查点
 fix-memory-recompute-unknown = 峰值放得下的话，关掉梯度检查点
+fix-memory-headroom-planned = 试试把 batch 从 { $from } 加到 { $to }：放得下，峰值约 { $bytes }
 fix-memory-headroom = 试试 { $factor } 倍的 batch
 fix-compile-recompile = 避免在 step 里编译：用 dynamic=True，或只用几种固定形状
 fix-io-checkpoint = 异步保存，或降低保存频率

@@ -200,6 +200,7 @@ fn said() -> BTreeSet<String> {
     keys.extend(levers.map(|cause| format!("gain-{}", key_of(cause.id))));
     keys.extend(tabled_messages_of_the_readers());
     keys.extend(ledger_lines().iter().map(|line| format!("line-{}", key_of(line))));
+    keys.extend(whyidle_planner::PlanError::IDS.iter().map(|id| (*id).to_owned()));
     keys.extend(NoteCode::ALL.iter().map(|code| format!("note-{}", code.id())));
     keys.extend(CAUSES.iter().flat_map(|cause| PAGE.map(|part| format!("cause-{}-{part}", key_of(cause)))));
     keys.extend(changes().iter().map(|change| format!("change-{}", key_of(change))));

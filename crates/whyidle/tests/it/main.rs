@@ -5,6 +5,7 @@ mod bad_input;
 mod help;
 mod layering;
 mod licences;
+mod plan;
 mod readme;
 mod screens;
 mod support;
