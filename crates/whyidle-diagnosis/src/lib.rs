@@ -10,6 +10,7 @@ mod judge;
 mod known;
 mod message;
 mod projection;
+mod recording;
 mod refuse;
 mod ruling;
 mod verdict;
@@ -18,6 +19,7 @@ pub use causes::{CAUSES, Cause};
 pub use judge::judge;
 pub use known::Known;
 pub use message::{Arg, Message};
+pub use recording::{Run, add_samples, judge_recording};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, Details, Estimate, Evidence, Finding, Gain, Input, Line, LineKind, Method,

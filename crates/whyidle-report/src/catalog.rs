@@ -17,6 +17,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/causes.ftl")),
             include_str!(concat!("../locales/", $folder, "/findings.ftl")),
             include_str!(concat!("../locales/", $folder, "/cli.ftl")),
+            include_str!(concat!("../locales/", $folder, "/live.ftl")),
         ]
     };
 }

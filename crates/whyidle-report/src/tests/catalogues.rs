@@ -26,14 +26,18 @@ const MESSAGE_PREFIXES: [&str; 12] = [
 const PAGE: [&str; 6] = ["name", "title", "what", "seen", "remedy", "traps"];
 
 /// Entries that are looked up by an id of an enumeration.
-const ENUMERATED: [(&str, &[&str]); 4] = [
+const ENUMERATED: [(&str, &[&str]); 5] = [
     (
         "basis-",
         &["given", "measured", "estimated", "traced", "given-range", "measured-range", "estimated-range"],
     ),
     ("method-", &["replay", "model", "bound"]),
     ("confidence-", &["high", "medium", "low"]),
-    ("report-steps-", &["profiler-step", "optimizer-step", "repetition", "window"]),
+    (
+        "report-steps-",
+        &["profiler-step", "optimizer-step", "repetition", "window", "recorded", "batches", "second"],
+    ),
+    ("line-", &["working-resident", "rest-host"]),
 ];
 
 /// The placeholders of every entry, and which entries a language has twice.

@@ -12,6 +12,7 @@ mod wrap;
 use crate::Catalog;
 pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
+pub(crate) use ledger::title as ledger_title;
 use whyidle_diagnosis::{Refusal, Verdict};
 
 /// Narrowest page; a narrower terminal wraps by itself.
