@@ -74,10 +74,15 @@ pub struct Gpus {
     devices: Vec<Device<'static>>,
     last: Vec<Option<GpmSample<'static>>>,
     gpm: Vec<bool>,
+    rounds: u64,
     /// Reading failed this many times in a row.
     failures: u32,
 }
 
+/// Memory, clocks, limits and temperature change slowly, and each costs a call into the driver.
+const SLOW_EVERY: u64 = 4;
+/// Rounds at the start whose counters are left out: between the first two samples they read almost nothing.
+const SETTLING: u64 = 2;
 /// After so many failed rounds the library is given up: the driver was unloaded or the card fell off.
 const GIVE_UP: u32 = 50;
 
@@ -97,7 +102,7 @@ impl Gpus {
         }
         let gpm = devices.iter().map(|device| device.gpm_support().unwrap_or(false)).collect();
         let last = devices.iter().map(|_| None).collect();
-        Ok(Self { nvml, devices, last, gpm, failures: 0 })
+        Ok(Self { nvml, devices, last, gpm, rounds: 0, failures: 0 })
     }
 
     /// Version of the driver.
@@ -145,6 +150,8 @@ impl Gpus {
     pub(crate) fn rows(&mut self, wanted: &[u32]) -> Vec<String> {
         let mut rows = Vec::new();
         let mut answered = false;
+        let slow = self.rounds.is_multiple_of(SLOW_EVERY);
+        self.rounds += 1;
         for at in 0..self.devices.len() {
             if !wanted.is_empty() && !wanted.contains(&(at as u32)) {
                 continue;
@@ -152,22 +159,23 @@ impl Gpus {
             let device = &self.devices[at];
             let t = now_ns();
             let use_of = device.utilization_rates().ok();
-            let memory = device.memory_info().ok();
+            let memory = slow.then(|| device.memory_info().ok()).flatten();
             answered |= use_of.is_some() || memory.is_some();
+            let clock = |clock| text(slow.then(|| device.clock_info(clock).ok()).flatten());
             let mut fields = vec![
                 seconds(t),
                 at.to_string(),
                 text(use_of.as_ref().map(|use_of| use_of.gpu)),
                 text(use_of.as_ref().map(|use_of| use_of.memory)),
                 text(device.power_usage().ok()),
-                text(device.total_energy_consumption().ok()),
-                text(device.clock_info(Clock::SM).ok()),
-                text(device.clock_info(Clock::Memory).ok()),
+                text(slow.then(|| device.total_energy_consumption().ok()).flatten()),
+                clock(Clock::SM),
+                clock(Clock::Memory),
                 text(memory.as_ref().map(|memory| memory.used)),
                 text(memory.as_ref().map(|memory| memory.total)),
-                text(device.temperature(TemperatureSensor::Gpu).ok()),
-                text(device.current_throttle_reasons().ok().map(|reasons| reasons.bits())),
-                text(device.enforced_power_limit().ok()),
+                text(slow.then(|| device.temperature(TemperatureSensor::Gpu).ok()).flatten()),
+                text(slow.then(|| device.current_throttle_reasons().ok().map(|bits| bits.bits())).flatten()),
+                text(slow.then(|| device.enforced_power_limit().ok()).flatten()),
             ];
             fields.extend(self.activity(at));
             rows.push(fields.join(","));
@@ -195,7 +203,7 @@ impl Gpus {
         let values =
             self.last[at].as_ref().and_then(|last| gpm_metrics_get(self.nvml, last, &now, &ids).ok());
         self.last[at] = Some(now);
-        let Some(values) = values else { return nothing() };
+        let Some(values) = values.filter(|_| self.rounds > SETTLING) else { return nothing() };
         let value = |result: Result<_, NvmlError>| {
             let metric: nvml_wrapper::struct_wrappers::gpm::GpmMetricResult = result.ok()?;
             Some(format!("{:.4}", metric.value))

@@ -32,11 +32,9 @@ pub struct Wanted {
     pub stacks: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Client {
-    ancestors: Vec<u32>,
     polls: u64,
-    last: Instant,
 }
 
 #[derive(Default)]
@@ -164,14 +162,9 @@ fn answer(datagram: &[u8], state: &mut State) -> Option<Vec<u8>> {
             let pids: Vec<u32> = (0..usize::try_from(count).ok()?.min(64))
                 .map_while(|at| u32::try_from(number(16 + 4 * at)?).ok())
                 .collect();
-            let (&pid, ancestors) = pids.split_first()?;
-            let client = state.clients.entry(pid).or_insert(Client {
-                ancestors: ancestors.to_vec(),
-                polls: 0,
-                last: Instant::now(),
-            });
+            let pid = *pids.first()?;
+            let client = state.clients.entry(pid).or_default();
             client.polls += 1;
-            client.last = Instant::now();
             let config = if wants & ACTIVITIES != 0 { state.pending.remove(&pid) } else { None };
             if config.is_some() {
                 state.delivered.insert(pid, Instant::now());
@@ -231,7 +224,7 @@ mod tests {
         let found = answer(&request(2, &[42, 7]), &mut state).unwrap_or_default();
         assert_eq!((&found[..8], &found[HEADER..]), (&4_u64.to_le_bytes()[..], &b"A=1\n"[..]));
         assert!(state.delivered.contains_key(&42) && state.pending.is_empty());
-        assert_eq!((state.clients[&42].polls, &state.clients[&42].ancestors[..]), (3, &[7][..]));
+        assert_eq!(state.clients[&42].polls, 3);
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct Member {
     pub environment: BTreeMap<String, String>,
     /// CPU seconds used so far.
     pub cpu_s: f64,
+    /// Its main thread waits for a child to end.
+    pub awaits_child: bool,
     /// What it does.
     pub role: Role,
 }
@@ -216,7 +218,8 @@ fn choose_drivers(tree: &Tree) -> BTreeSet<u32> {
     }
     let mut chosen = BTreeSet::new();
     for (head, family) in families {
-        let busiest = family.iter().max_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s)).map(|member| member.pid);
+        let busy = |member: &&&Member| (!member.awaits_child, (member.cpu_s * 100.0) as u64);
+        let busiest = family.iter().max_by_key(busy).map(|member| member.pid);
         chosen.insert(if any_gpu { head } else { busiest.unwrap_or(head) });
     }
     chosen
@@ -240,6 +243,7 @@ fn member(pid: u32) -> Option<Member> {
         gpu_files: gpu_files(pid),
         environment: environment(pid),
         cpu_s: (stat.utime + stat.stime) as f64 / ticks,
+        awaits_child: process.wchan().is_ok_and(|place| place.contains("do_wait")),
         role: Role::Other,
     })
 }
@@ -372,6 +376,12 @@ mod tests {
             process(3, 2, "pt_data_worker", "python3 train.py", &[], 20.0),
         ]);
         assert_eq!(without_gpu, [(1, "launcher"), (2, "driver"), (3, "worker")]);
+        let mut prepared_long = vec![
+            process(1, 0, "python3", "python3 train.py", &[], 90.0),
+            process(2, 1, "python3", "python3 train.py", &[], 9.0),
+        ];
+        prepared_long[0].awaits_child = true;
+        assert_eq!(roles(prepared_long), [(1, "launcher"), (2, "driver")]);
     }
 
     #[test]

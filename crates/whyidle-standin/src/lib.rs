@@ -3,7 +3,6 @@
 //! machines without a GPU. `WHYIDLE_STANDIN` names the `nvml.csv` to replay.
 #![expect(
     unsafe_code,
-    non_snake_case,
     reason = "C functions that write through the caller's pointers, under the names of the original"
 )]
 #![allow(clippy::missing_safety_doc, reason = "NVML's own documentation says what each pointer must be")]

@@ -1,10 +1,14 @@
 //! The program: arguments, dispatch, progress, exit codes. No logic.
 
 mod args;
+mod attach;
+mod diagnose;
 mod explain;
 mod generate;
+mod live;
 mod output;
 mod progress;
+mod run;
 mod trace;
 
 use std::process::ExitCode;
@@ -27,6 +31,9 @@ fn main() -> ExitCode {
     start_threads();
     let code = match &args.command {
         Command::Trace(options) => trace::run(options, &output),
+        Command::Run(options) => run::run(options, &output),
+        Command::Attach(options) => attach::run(options, &output),
+        Command::Diagnose(options) => diagnose::run(options, &output),
         Command::Explain { cause } => explain::run(cause.as_deref(), &output),
         Command::Completions { shell } => generate::completions(*shell, &output),
         Command::Man => generate::man(&output),

@@ -21,6 +21,8 @@ pub enum Doing {
     StartsLoader,
     /// Saves a checkpoint.
     Saves,
+    /// Imports modules: the program starts up.
+    Imports,
     /// Compiles.
     Compiles,
     /// Collects garbage.
@@ -58,6 +60,7 @@ impl Doing {
             Self::PreparesData => "prepares-data",
             Self::StartsLoader => "starts-loader",
             Self::Saves => "saves",
+            Self::Imports => "imports",
             Self::Compiles => "compiles",
             Self::Collects => "collects",
             Self::EmptiesCache => "empties-cache",
@@ -198,6 +201,9 @@ impl Reader<'_> {
         let frames = &stack.frames;
         let Some(leaf) = frames.last() else { return Doing::Unknown };
         let in_file = |part: &str| frames.iter().any(|frame| self.file(frame).contains(part));
+        if in_file("importlib/_bootstrap") || in_file("<frozen importlib") {
+            return Doing::Imports;
+        }
         if let Some(doing) = self.loading(frames) {
             return doing;
         }
@@ -559,6 +565,16 @@ mod tests {
         assert_eq!(doing(&frames, Some("gc.collect()")).0, Doing::Collects);
         assert_eq!(doing(&frames, Some("total += loss.item()")).0, Doing::Synchronises);
         assert_eq!(doing(&frames, Some("x = x.to(dev)")).0, Doing::Copies);
+    }
+
+    #[test]
+    fn importing_is_neither_compiling_nor_training() {
+        let frames = [
+            ("<module>", "/w/train.py", 30),
+            ("_find_and_load", "<frozen importlib._bootstrap>", 1176),
+            ("<module>", "torch/_dynamo/convert_frame.py", 3),
+        ];
+        assert_eq!(doing(&frames, None).0, Doing::Imports);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Findings of a recording: each wait with what it costs, the least a cure leaves, and its remedy.
 
 use super::View;
+use whyidle_analysis::signals::Doing;
+
 use super::evidence;
 use super::ranks::{Ranked, ranked};
 use super::ruling::contended;
@@ -20,7 +22,6 @@ pub(crate) fn findings(view: &View<'_>, waits: &Waits) -> Vec<Finding> {
             charged,
             low: 0.0,
             high: charged,
-            place: None,
         };
         findings.push(Finding { gain: None, ..finding(view, waits, &wait) });
     }
@@ -80,8 +81,24 @@ fn change(view: &View<'_>, cause: &str) -> Change {
         "compile.recompile" => "dynamic_shapes",
         _ => "removed",
     };
-    let now = workers_now(view).filter(|_| what == "workers");
-    Change { what, from: now.map(|now| now.to_string()), to: None }
+    let (from, to) = match wanted_workers(view, cause) {
+        Some((now, wanted)) => (Some(now.to_string()), Some(wanted.to_string())),
+        None => (None, None),
+    };
+    Change { what, from, to }
+}
+
+/// Workers beyond the bare ratio of rates: items vary, and a drained queue stalls at once.
+const RESERVE: f64 = 1.2;
+
+/// Loader workers today, and as many as would deliver at the GPU's own pace if each delivers as it does now.
+fn wanted_workers(view: &View<'_>, cause: &str) -> Option<(u32, u32)> {
+    let now = workers_now(view).filter(|&now| now > 0 && cause == "data.workers")?;
+    if evidence::pin_thread_is_the_limit(view) || view.is_host_only() {
+        return None;
+    }
+    let after = view.resident?.max(1.0 - view.main(Doing::WaitsForWorkers)).max(0.01);
+    Some((now, ((f64::from(now) / after * RESERVE).ceil() as u32).max(now + 1)))
 }
 
 /// Loader workers today.
@@ -98,7 +115,10 @@ pub(crate) fn remedy(view: &View<'_>, cause: &str) -> Remedy {
             (Message::new("fix-live-pin-thread"), &["fix-transfer-smaller", "fix-transfer-trap"])
         }
         "data.workers" => (
-            Message::new("fix-data-workers-unknown"),
+            match wanted_workers(view, cause) {
+                Some((from, to)) => Message::new("fix-data-workers").count("from", from).count("to", to),
+                None => Message::new("fix-data-workers-unknown"),
+            },
             &[
                 "fix-data-ahead",
                 "fix-data-cores",

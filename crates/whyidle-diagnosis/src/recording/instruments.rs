@@ -68,6 +68,7 @@ fn words(doing: Doing) -> &'static str {
         Doing::PreparesData => "stat-live-do-prepares",
         Doing::StartsLoader => "stat-live-do-starts",
         Doing::Saves => "stat-live-do-saves",
+        Doing::Imports => "stat-live-do-imports",
         Doing::Compiles => "stat-live-do-compiles",
         Doing::Collects => "stat-live-do-collects",
         Doing::EmptiesCache => "stat-live-do-empties",

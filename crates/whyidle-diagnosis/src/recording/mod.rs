@@ -13,7 +13,7 @@ mod ranks;
 mod ruling;
 mod waits;
 
-use whyidle_analysis::signals::{Doing, Signals};
+use whyidle_analysis::signals::{Doing, GpuSignals, Signals};
 
 use crate::known::Known;
 use crate::message::Message;
@@ -154,7 +154,9 @@ fn refused(signals: &Signals) -> Option<(&'static str, &'static str, &'static st
     if signals.gpu.is_none() && signals.main.is_none() {
         return refusal("no-samples", "refusal-no-samples", "refusal-no-samples-hint");
     }
-    if signals.gpu.as_ref().is_none_or(|gpu| gpu.samples < FEWEST_SAMPLES / 2) && samples < FEWEST_SAMPLES {
+    // Counters integrate over the time between samples: three of them say more than ten of a sampled use.
+    let few = |gpu: &GpuSignals| gpu.samples < if gpu.is_counted { 3 } else { FEWEST_SAMPLES / 2 };
+    if signals.gpu.as_ref().is_none_or(few) && samples < FEWEST_SAMPLES {
         return refusal("too-few-samples", "refusal-too-few-samples", "refusal-too-few-samples-hint");
     }
     None
@@ -207,8 +209,9 @@ fn ledger(view: &View<'_>, waits: &Waits) -> Vec<Line> {
         left -= ns;
         let unprofiled =
             Estimate { ns, low_ns: view.ns(wait.low).min(ns), high_ns: view.ns(wait.high).max(ns) };
-        let details = wait.place.iter().map(|place| Message::new("det-place").name("name", &place.name));
-        charged.push(line(wait.line, LineKind::Waiting, unprofiled, details.collect()));
+        let place = evidence::place(view, wait.cause);
+        let details = place.map(|place| Message::new("det-place").name("name", place)).into_iter().collect();
+        charged.push(line(wait.line, LineKind::Waiting, unprofiled, details));
     }
     charged.sort_by_key(|line| (std::cmp::Reverse(line.unprofiled.ns), line.id));
     lines.extend(charged);

@@ -37,12 +37,15 @@ pub(crate) fn ranked(view: &View<'_>) -> Option<Ranked> {
     if signals.main.as_ref().is_some_and(|main| main.pipelines >= PIPELINES) {
         return Some(Ranked::Pipeline);
     }
-    let process = signals.process.as_ref();
-    let calm = process.is_none_or(|process| process.faults.is_none_or(|faults| faults < FEW_FAULTS));
-    let blocked = process.map(|process| process.system).filter(|_| calm);
     let collective = view.main(Doing::Communicates) >= HOLLOW;
-    if blocked.is_some_and(|system| system < BLOCKED) && !collective {
+    let process = signals.process.as_ref();
+    if process.is_some_and(|process| process.system < BLOCKED) && !collective {
         return Some(Ranked::Launches);
+    }
+    // Page faults take kernel time too: then nothing is known of the queue.
+    let calm = process.is_none_or(|process| process.faults.is_none_or(|faults| faults < FEW_FAULTS));
+    if !calm && !collective {
+        return Some(Ranked::Works);
     }
     let sm = gpu.sm.unwrap_or(gpu.resident);
     let peer_works_less = signals.other_gpus.iter().any(|peer| {

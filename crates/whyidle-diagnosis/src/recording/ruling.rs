@@ -18,7 +18,8 @@ pub(crate) fn rule(view: &View<'_>, waits: &Waits, findings: &[Finding]) -> Ruli
     let healthy = if view.is_host_only() {
         waits.all.iter().map(|wait| wait.share).sum::<f64>() < HEALTHY
     } else {
-        waits.idle < HEALTHY && !matches!(ranked(view), Some(Ranked::WaitsForRank | Ranked::Pipeline))
+        waits.idle < HEALTHY
+            && !matches!(ranked(view), Some(Ranked::WaitsForRank | Ranked::Pipeline | Ranked::Launches))
     };
     let (confidence, doubts) = confidence(view, waits, primary);
     let sentence = sentence(view, waits, primary, healthy, findings);
@@ -38,7 +39,8 @@ fn primary(view: &View<'_>, waits: &Waits) -> &'static str {
         Some(Ranked::WaitsForRank) => return "rank.straggler",
         _ => {}
     }
-    if waits.idle < HEALTHY {
+    // A rank that never waits for room in its queue is its own limit, however long its GPU sits in collectives.
+    if waits.idle < HEALTHY && ranked(view) != Some(Ranked::Launches) {
         return "compute.bound";
     }
     if contended(view, waits) {
@@ -125,7 +127,7 @@ fn sentence(
             }
             _ => Message::new("say-live-host-works"),
         });
-    } else if matches!(primary, "rank.straggler" | "pipeline.bubble") {
+    } else if matches!(primary, "rank.straggler" | "pipeline.bubble") || waits.idle < HEALTHY && !healthy {
         sentence.push(Message::new("say-live-ranks").share("resident", resident).message("because", because));
     } else if healthy && view.has_steps() {
         sentence
@@ -161,7 +163,7 @@ fn sentence(
                 .message("limit", Message::new(limit)),
         );
     } else {
-        sentence.push(finding.remedy.summary.clone());
+        sentence.push(Message::new("say-live-do").message("change", finding.remedy.summary.clone()));
     }
     sentence
 }

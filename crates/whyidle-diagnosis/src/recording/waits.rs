@@ -1,7 +1,6 @@
 //! The explicit waits of the main thread, charged against the GPU's idle time.
 
 use whyidle_analysis::signals::Doing;
-use whyidle_analysis::signals::mainthread::Place;
 
 use super::View;
 
@@ -30,8 +29,6 @@ pub(crate) struct Wait {
     pub(crate) low: f64,
     /// The most that can be charged.
     pub(crate) high: f64,
-    /// Where, if it has a name.
-    pub(crate) place: Option<Place>,
 }
 
 /// All waits.
@@ -84,11 +81,8 @@ fn launching(view: &View<'_>, left: f64, idle: f64) -> Option<Wait> {
         return None;
     }
     let optimizer = view.main(Doing::Optimizes) >= OPTIMIZER;
-    let (cause, doing) =
-        if optimizer { ("host.optimizer", Doing::Optimizes) } else { ("host.launch", Doing::Launches) };
-    let main = view.signals.main.as_ref();
-    let place = main.and_then(|main| main.place(doing)).filter(|_| optimizer).cloned();
-    Some(Wait { cause, line: cause, share: left, error: 0.0, charged: left, low: 0.0, high: idle, place })
+    let cause = if optimizer { "host.optimizer" } else { "host.launch" };
+    Some(Wait { cause, line: cause, share: left, error: 0.0, charged: left, low: 0.0, high: idle })
 }
 
 fn explicit(view: &View<'_>) -> Vec<Wait> {
@@ -98,9 +92,7 @@ fn explicit(view: &View<'_>) -> Vec<Wait> {
         let share: f64 = doings.iter().map(|&doing| main.share(doing)).sum();
         if share >= WORTH {
             let error = whyidle_analysis::signals::share_error(share, main.samples);
-            let largest = doings.iter().max_by(|a, b| main.share(**a).total_cmp(&main.share(**b)));
-            let place = largest.and_then(|&doing| main.place(doing)).cloned();
-            waits.push(Wait { cause, line: cause, share, error, charged: 0.0, low: 0.0, high: 0.0, place });
+            waits.push(Wait { cause, line: cause, share, error, charged: 0.0, low: 0.0, high: 0.0 });
         }
     };
     add(waits_for_workers(view), &[Doing::WaitsForWorkers, Doing::StartsLoader]);

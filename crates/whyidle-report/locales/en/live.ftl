@@ -2,7 +2,7 @@
 
 ## Where the figures come from
 
-line-working-resident = kernels and collectives; their kinds need a trace
+line-working-resident = kernels and collectives
 line-rest-host = the program's own work on the host
 report-steps-recorded = { $count ->
     [0] step time as recorded
@@ -19,6 +19,7 @@ report-steps-second = { $count ->
 }
 report-where-a-second-goes = where a second goes
 report-where-the-host-goes = what the main thread does
+report-no-gpu = no GPU seen
 report-no-steps = no steps were found: figures are of each second watched
 
 ## The sentence
@@ -30,6 +31,7 @@ say-live-waits-share = The GPU is busy { $working } of the time and waits { $wai
 say-live-ranks = The GPU looks busy { $resident } of the time, but part of that is waiting { $because }.
 say-live-host-waits = No GPU was seen: this is the host's side only. Its main thread waits { $waiting } of the time { $because }.
 say-live-host-works = No GPU was seen: this is the host's side only. Its main thread hardly waits for anything.
+say-live-do = { $change }
 say-live-where = It happens in { $place }.
 say-live-change = { $change } At best, that brings the step to { $after }; then { $limit }.
 
@@ -102,6 +104,7 @@ stat-live-do-waits = waiting for workers { $value }
 stat-live-do-prepares = preparing data { $value }
 stat-live-do-starts = starting workers { $value }
 stat-live-do-saves = saving { $value }
+stat-live-do-imports = importing { $value }
 stat-live-do-compiles = compiling { $value }
 stat-live-do-collects = garbage collection { $value }
 stat-live-do-empties = empty_cache { $value }
@@ -129,7 +132,7 @@ note-live-no-stacks = Stacks could not be read: { $detail }
 note-live-missing = Something could not be recorded: { $detail }
 note-live-trace-no-torch = No trace: the program has not loaded PyTorch.
 note-live-trace-old-torch = No trace: PyTorch { $detail } cannot be asked for one safely; 2.10 and later can.
-note-live-trace-not-polled = No trace: the program's profiler never asked for instructions.
+note-live-trace-not-polled = No trace: the program's profiler never asked for instructions. A process that was forked after PyTorch was loaded does not ask.
 note-live-trace-not-written = No trace: the request was taken, but nothing was written within { $detail } s. The program may run its own profiler.
 note-live-trace-ended = No trace: the program ended before one was whole.
 note-live-trace-off = No trace was wanted.

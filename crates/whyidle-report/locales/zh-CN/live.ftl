@@ -2,7 +2,7 @@
 
 ## 数字的来源
 
-line-working-resident = kernel 与集合通信，细分需要 trace
+line-working-resident = kernel 与集合通信
 line-rest-host = 程序在 CPU 侧自己的工作
 report-steps-recorded = { $count ->
     [0] 单步耗时取自采样记录
@@ -12,23 +12,25 @@ report-steps-batches = 从外部数得 { $count } 个 batch
 report-steps-second = 观察 { $count } 秒，未识别出 step
 report-where-a-second-goes = 每秒时间账本
 report-where-the-host-goes = 主线程在做什么
+report-no-gpu = 没有看到 GPU
 report-no-steps = 未识别出 step：数字按观察期间的每一秒计
 
 ## 结论
 
 say-live-healthy = 每步 { $step }，GPU 有 { $resident } 的时间在忙，几乎没有在等谁。算得是否高效，需要 trace 才能判断。
 say-live-healthy-share = GPU 有 { $resident } 的时间在忙，几乎没有在等谁。算得是否高效，需要 trace 才能判断。
-say-live-waits = 每步 { $step }：GPU 忙 { $working }，等 { $waiting } —— { $because }。
-say-live-waits-share = GPU 有 { $working } 的时间在忙，{ $waiting } 的时间在等 —— { $because }。
-say-live-ranks = GPU 看上去有 { $resident } 的时间在忙，但其中一部分是在等 —— { $because }。
-say-live-host-waits = 没有看到 GPU，以下只是 CPU 侧的情况：主线程有 { $waiting } 的时间在等 —— { $because }。
+say-live-waits = 每步 { $step }：GPU 忙 { $working }，另有 { $waiting } { $because }。
+say-live-waits-share = GPU 有 { $working } 的时间在忙，{ $waiting } 的时间{ $because }。
+say-live-ranks = GPU 看上去有 { $resident } 的时间在忙，但其中一部分是{ $because }。
+say-live-host-waits = 没有看到 GPU，以下只是 CPU 侧的情况：主线程有 { $waiting } 的时间{ $because }。
 say-live-host-works = 没有看到 GPU，以下只是 CPU 侧的情况：主线程几乎没有在等什么。
+say-live-do = { $change }。
 say-live-where = 位置：{ $place }。
-say-live-change = { $change }最好的情况下单步降到 { $after }；之后{ $limit }。
+say-live-change = { $change }，单步最好能到 { $after }；之后{ $limit }。
 
-because-data-storage = 等数据：DataLoader worker 卡在存储读取上
-because-host-contention = 等 CPU 核：训练进程需要的核被别的任务占着
-because-rank-straggler = 等另一个 rank
+because-data-storage = 在等数据 —— DataLoader worker 卡在存储读取上
+because-host-contention = 在等 CPU 核 —— 训练进程需要的核被别的任务占着
+because-rank-straggler = 在等另一个 rank
 
 ## 存疑之处
 
@@ -60,16 +62,16 @@ ev-live-brake = { $share } 的采样中被硬件强制降频
 
 ## 处方
 
-fix-live-pin-thread = 减小送进 pin_memory 线程的 batch：慢的是它，不是 worker。
-fix-live-in-process = 让 worker 进程加载数据：num_workers 设为大于 0。
+fix-live-pin-thread = 减小送进 pin_memory 线程的 batch：慢的是它，不是 worker
+fix-live-in-process = 让 worker 进程加载数据：num_workers 设为大于 0
 fix-live-persistent = 如果每个 epoch 都重启 worker：设 persistent_workers=True。
-fix-live-bubble = 增加每步的 micro-batch 数。
-fix-live-precision = 前向和 loss 放进 bf16 autocast。
-fix-data-storage = 让数据离得更近：本地盘、更大的文件，或者留足内存给页缓存。
+fix-live-bubble = 增加每步的 micro-batch 数
+fix-live-precision = 前向和 loss 放进 bf16 autocast
+fix-data-storage = 让数据离得更近：本地盘、更大的文件，或者留足内存给页缓存
 fix-data-storage-pack = 大量小文件随机读在任何存储上都慢：把样本打包成少量大文件。
-fix-host-contention = 给任务留出专用的核：减少 worker 与线程，或限制同机的其他任务。
-fix-rank-straggler = 去看其他 rank 在等的那个 rank：观察它，或者把所有 rank 的 trace 放在一起。
-fix-power-throttle = 检查散热与功耗上限：硬件压低了频率。
+fix-host-contention = 给任务留出专用的核：减少 worker 与线程，或限制同机的其他任务
+fix-rank-straggler = 去看其他 rank 在等的那个 rank：观察它，或者把所有 rank 的 trace 放在一起
+fix-power-throttle = 检查散热与功耗上限：硬件压低了频率
 
 ## 仪表对照 (-v)
 
@@ -89,6 +91,7 @@ stat-live-do-waits = 等 worker { $value }
 stat-live-do-prepares = 准备数据 { $value }
 stat-live-do-starts = 启动 worker { $value }
 stat-live-do-saves = 保存 { $value }
+stat-live-do-imports = 导入模块 { $value }
 stat-live-do-compiles = 编译 { $value }
 stat-live-do-collects = 垃圾回收 { $value }
 stat-live-do-empties = empty_cache { $value }
@@ -116,7 +119,7 @@ note-live-no-stacks = 无法读取调用栈：{ $detail }
 note-live-missing = 有内容未能记录：{ $detail }
 note-live-trace-no-torch = 没有 trace：程序没有加载 PyTorch。
 note-live-trace-old-torch = 没有 trace：PyTorch { $detail } 不能安全地按需采集；2.10 及以后可以。
-note-live-trace-not-polled = 没有 trace：程序的 profiler 一直没有来询问。
+note-live-trace-not-polled = 没有 trace：程序的 profiler 一直没有来询问。加载 PyTorch 之后 fork 出来的进程不会询问。
 note-live-trace-not-written = 没有 trace：请求已送达，但 { $detail } 秒内没有写出文件。程序可能在用自己的 profiler。
 note-live-trace-ended = 没有 trace：程序在 trace 写完之前就结束了。
 note-live-trace-off = 按要求没有采集 trace。
