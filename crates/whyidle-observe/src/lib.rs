@@ -11,6 +11,7 @@
 //! Times are Unix time: one clock for every sample, and for the traces of PyTorch too.
 #![cfg(target_os = "linux")]
 
+pub mod check;
 pub mod clock;
 pub mod gpu;
 pub mod launch;

@@ -23,4 +23,4 @@ pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
-pub use text::{TextOptions, refusal_text, render_text};
+pub use text::{Item, Mark, TextOptions, refusal_text, render_items, render_text};

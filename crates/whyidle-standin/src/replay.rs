@@ -33,7 +33,7 @@ impl Replay {
             let row: BTreeMap<String, f64> = header
                 .iter()
                 .zip(line.split(','))
-                .filter_map(|(name, value)| Some(((*name).to_owned(), value.parse().ok()?)))
+                .filter_map(|(name, value)| Some((name.trim().to_owned(), value.trim().parse().ok()?)))
                 .collect();
             let gpu = row.get("gpu").map_or(0, |gpu| *gpu as usize).min(15);
             while gpus.len() <= gpu {

@@ -8,11 +8,14 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
-#[command(after_help = "Example:\n  whyidle trace trace.json.gz --step-ms 188")]
+#[command(version, disable_help_subcommand = true)]
+#[command(
+    after_help = "Examples:\n  whyidle                    lists the training programs of this machine\n  \
+    whyidle attach 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
     /// Language of the output [default: from the locale]
     #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh"])]
     pub(crate) lang: Option<String>,
@@ -33,6 +36,8 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Watch a running program from outside, and give the verdict
     Attach(AttachOptions),
+    /// Check the machine, and a running program, for settings that cost speed
+    Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
     Diagnose(DiagnoseOptions),
     /// Explain a cause: what it is, how it is recognised, what cures it, its traps
@@ -171,6 +176,15 @@ pub(crate) struct RunOptions {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// Options of `check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle check\n  whyidle check 4711")]
+pub(crate) struct CheckOptions {
+    /// A training program, or whatever started it
+    #[arg(value_name = "PID")]
+    pub(crate) pid: Option<u32>,
 }
 
 /// Options of `diagnose`.

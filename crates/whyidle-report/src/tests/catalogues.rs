@@ -14,12 +14,13 @@ use whyidle_model::NoteCode;
 /// Where messages are made.
 const DIAGNOSIS: &str = "../whyidle-diagnosis/src";
 const PROGRAM: &str = "../whyidle/src";
+const CHECKS: &str = "../whyidle-observe/src/check.rs";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 12] = [
+const MESSAGE_PREFIXES: [&str; 14] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-",
+    "read-", "check-", "list-",
 ];
 
 /// Parts of a cause's page.
@@ -191,7 +192,7 @@ fn the_samples_are_worded_completely() {
 
 /// The keys of all that is said: messages of the other crates, and what is looked up by an id.
 fn said() -> BTreeSet<String> {
-    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, READERS]
+    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, READERS, CHECKS]
         .iter()
         .flat_map(|place| messages(&sources(place)))
         .map(|id| key_of(&id))

@@ -4,6 +4,7 @@
 mod canvas;
 mod findings;
 pub(crate) mod head;
+mod items;
 mod ledger;
 pub(crate) mod tail;
 mod verbose;
@@ -12,6 +13,7 @@ mod wrap;
 use crate::Catalog;
 pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
+pub use items::{Item, Mark, render_items};
 pub(crate) use ledger::title as ledger_title;
 use whyidle_diagnosis::{Refusal, Verdict};
 
