@@ -13,6 +13,7 @@ mod lines;
 pub mod operators;
 pub mod rates;
 pub mod shapes;
+pub mod signals;
 pub mod steps;
 pub mod tree;
 pub mod work;

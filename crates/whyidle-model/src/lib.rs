@@ -8,6 +8,7 @@
 //! * [`Trace`] – one process's profiler trace: host events, GPU activities, and what
 //!   was said about the machine.
 //! * [`Spans`] – sorted, disjoint intervals: the algebra that every share is computed with.
+//! * [`Samples`] – what was sampled of a running program from outside.
 //! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
 
 mod gpu;
@@ -16,6 +17,7 @@ mod ids;
 mod intern;
 mod meta;
 mod notes;
+mod samples;
 mod spans;
 mod trace;
 
@@ -25,5 +27,6 @@ pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
 pub use meta::{DeviceProperties, Distributed, Meta, Stream, Thread};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};
+pub use samples::{Frame, Samples, Seen, Stack, Stacks, Table};
 pub use spans::{Span, Spans};
 pub use trace::Trace;

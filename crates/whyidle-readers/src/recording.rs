@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use crate::error::{Found, ReadError};
 
+mod driven;
+
 /// What a recording says of its run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
@@ -82,6 +84,12 @@ pub struct Recording {
     pub micro_batches: Option<u32>,
     /// Stages of a pipeline.
     pub stages: Option<u32>,
+    /// Physical number of the GPU that the first of `pids` drives, where the recorder could tell.
+    pub gpu_index: Option<u32>,
+    /// When the run was steady and undisturbed, Unix seconds.
+    pub steady: Option<(f64, f64)>,
+    /// What could not be had: what, why, and the detail.
+    pub missing: Vec<(String, String, String)>,
 }
 
 /// Reads what `dir` says of the process with number `rank`: `recording_rank<N>.json` or
@@ -163,6 +171,9 @@ fn from_json(value: &Value) -> Recording {
         no_sync: f.flag("no_sync"),
         micro_batches: f.count(&["micro_batches"]),
         stages: f.count(&["stages"]),
+        gpu_index: driven::gpu_index(value, f.pids().first().copied()),
+        steady: f.seconds("steady_from").zip(f.seconds("steady_until")).filter(|(from, until)| from < until),
+        missing: driven::missing(value),
     }
 }
 
@@ -207,6 +218,10 @@ impl<'a> Fields<'a> {
         list.into_iter().flatten().filter_map(Value::as_f64).filter(|n| n.is_finite()).collect()
     }
 
+    fn seconds(&self, name: &str) -> Option<f64> {
+        self.get(name)?.as_f64().filter(|s| (0.0..9e9).contains(s))
+    }
+
     fn pids(&self) -> Vec<u32> {
         let one = self.get("pid").and_then(Value::as_u64);
         let many = self.get("pids").and_then(Value::as_array);
@@ -217,7 +232,9 @@ impl<'a> Fields<'a> {
     /// A name, or an object or a list of objects with a name.
     fn gpu(&self) -> Option<String> {
         let value = self.get("gpu").or_else(|| self.get("gpus"))?;
-        let value = value.as_array().map_or(Some(value), |list| list.first())?;
+        let wanted = driven::gpu_index(self.0, self.pids().first().copied()).unwrap_or(0);
+        let at = |list: &'a Vec<Value>| list.get(wanted as usize).or_else(|| list.first());
+        let value = value.as_array().map_or(Some(value), at)?;
         value.as_str().or_else(|| value.get("name")?.as_str()).map(str::to_owned)
     }
 }

@@ -19,6 +19,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/findings.ftl")),
             include_str!(concat!("../locales/", $folder, "/cli.ftl")),
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),
+            include_str!(concat!("../locales/", $folder, "/live.ftl")),
         ]
     };
 }

@@ -181,7 +181,8 @@ impl Catalog {
         let near = |traced: i64| {
             (traced - step.unprofiled.ns).abs() as f64 <= SAME_AS_TRACED * step.unprofiled.ns as f64
         };
-        if step.basis == Basis::Traced || (near(shortest) && near(longest)) {
+        let untraced = step.traced_each_ns.is_empty() && step.traced_ns == 0;
+        if untraced || step.basis == Basis::Traced || (near(shortest) && near(longest)) {
             return basis;
         }
         let traced = self.quantity(&quantity::time_range(shortest, longest));

@@ -1,11 +1,16 @@
 //! The program: arguments, dispatch, progress, exit codes. No logic.
 
 mod args;
+mod attach;
+mod check;
+mod diagnose;
 mod explain;
 mod generate;
+mod live;
 mod output;
 mod plan;
 mod progress;
+mod run;
 mod trace;
 
 use std::process::ExitCode;
@@ -27,11 +32,16 @@ fn main() -> ExitCode {
     let output = Output::new(&args);
     start_threads();
     let code = match &args.command {
-        Command::Trace(options) => trace::run(options, &output),
-        Command::Plan(options) => plan::run(options, &output),
-        Command::Explain { cause } => explain::run(cause.as_deref(), &output),
-        Command::Completions { shell } => generate::completions(*shell, &output),
-        Command::Man => generate::man(&output),
+        None => check::list(&output),
+        Some(Command::Check(options)) => check::run(options, &output),
+        Some(Command::Trace(options)) => trace::run(options, &output),
+        Some(Command::Run(options)) => run::run(options, &output),
+        Some(Command::Attach(options)) => attach::run(options, &output),
+        Some(Command::Diagnose(options)) => diagnose::run(options, &output),
+        Some(Command::Plan(options)) => plan::run(options, &output),
+        Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
+        Some(Command::Completions { shell }) => generate::completions(*shell, &output),
+        Some(Command::Man) => generate::man(&output),
     };
     ExitCode::from(code)
 }

@@ -65,6 +65,19 @@ impl Output {
         }
     }
 
+    /// Says something beside the data.
+    pub(crate) fn say(&self, message: &Message) {
+        let text = format!("whyidle: {}\n", self.catalog.message(message));
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Says what goes on, where somebody looks.
+    pub(crate) fn hint(&self, message: &Message) {
+        if self.progress {
+            self.say(message);
+        }
+    }
+
     /// Prints an error with its hint.
     pub(crate) fn error(&self, error: &Message, hint: Option<&Message>) {
         let label = self.catalog.message(&Message::new("cli-error"));

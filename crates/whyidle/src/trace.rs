@@ -32,23 +32,38 @@ struct Loaded {
 }
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
-    let wanted = match wanted(options) {
-        Ok(wanted) => wanted,
-        Err(wrong) => {
-            output.error(&wrong.reason, Some(&wrong.hint));
-            return UNREADABLE;
-        }
-    };
-    let loaded = match load(options, output) {
-        Ok(loaded) => loaded,
-        Err(error) => {
+    match verdict(options, output) {
+        Ok(verdict) => print(&verdict, options.format, options.verbose, output),
+        Err(NoVerdict::Unread(error)) => {
             output.read_error(&error);
-            return UNREADABLE;
+            UNREADABLE
         }
-    };
+        Err(NoVerdict::NotUnderstood(wrong)) => {
+            output.error(&wrong.reason, Some(&wrong.hint));
+            UNREADABLE
+        }
+        Err(NoVerdict::Refused(refusal)) => print_refusal(&refusal, options.format, options.verbose, output),
+    }
+}
+
+/// Why there is no verdict.
+pub(crate) enum NoVerdict {
+    /// The input could not be read.
+    Unread(ReadError),
+    /// What was asked for is not understood.
+    NotUnderstood(NotUnderstood),
+    /// The evidence does not carry one.
+    Refused(Box<Refusal>),
+}
+
+/// The verdict on traces.
+pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict, NoVerdict> {
+    let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
+    let wanted = wanted(options).map_err(NoVerdict::NotUnderstood)?;
+    let loaded = load(options, output).map_err(NoVerdict::Unread)?;
     let inputs: Vec<Input> = loaded.iter().map(|loaded| loaded.input.clone()).collect();
     if let Some(refusal) = not_one_job(&loaded, &inputs) {
-        return print_refusal(&refusal, options, output);
+        return Err(refused(refusal));
     }
     let facts: Vec<Option<Facts>> = loaded
         .par_iter()
@@ -76,7 +91,7 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
     let Some(mut verdict) = judge(&cases, inputs.clone(), &path, &wanted) else {
         let refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
-        return print_refusal(&refusal, options, output);
+        return Err(refused(refusal));
     };
     verdict.quality.extend(refusals.into_iter().map(|(path, refusal)| QualityNote {
         code: "input-left-out",
@@ -84,7 +99,7 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
         count: 1,
         text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
     }));
-    print(&verdict, options, output)
+    Ok(verdict)
 }
 
 /// What is wanted beside the verdict.
@@ -153,14 +168,18 @@ fn read(
         None => None,
     };
     let input = Input { path: path.display().to_string(), kind: "kineto", events: trace.events, rank };
-    Ok(Loaded { known: known(recorded.as_ref(), options), trace, input })
+    let mut known = known(recorded.as_ref(), options.step_ms);
+    if let Some(directory) = path.parent().filter(|_| in_directory && known.step_measured_ns.is_none()) {
+        known.step_measured_ns = crate::diagnose::measured_step(directory, recorded.as_ref(), &trace);
+    }
+    Ok(Loaded { known, trace, input })
 }
 
 /// What the command line and the recording say.
-fn known(recorded: Option<&Recording>, options: &TraceOptions) -> Known {
+pub(crate) fn known(recorded: Option<&Recording>, step_ms: Option<f64>) -> Known {
     let ns = |ms: f64| (ms * 1e6).round() as i64;
     Known {
-        step_given_ns: options.step_ms.map(ns),
+        step_given_ns: step_ms.map(ns),
         step_measured_ns: recorded.and_then(measured_step_ms).map(ns).filter(|&ns| ns > 0),
         workers: recorded.and_then(|recorded| recorded.workers),
         cpus: recorded.and_then(|recorded| recorded.cpus),
@@ -292,18 +311,18 @@ fn order(cases: &mut Vec<Case<'_>>, rank: Option<u32>) {
     }
 }
 
-fn print(verdict: &Verdict, options: &TraceOptions, output: &Output) -> u8 {
-    let text = match options.format {
-        Format::Text => render_text(verdict, &output.catalog, &output.text_options(options.verbose)),
+pub(crate) fn print(verdict: &Verdict, format: Format, verbose: bool, output: &Output) -> u8 {
+    let text = match format {
+        Format::Text => render_text(verdict, &output.catalog, &output.text_options(verbose)),
         Format::Json => render_json(verdict, &output.catalog),
         Format::Md => render_markdown(verdict, &output.catalog),
     };
     output.data(&text, REACHED)
 }
 
-fn print_refusal(refusal: &Refusal, options: &TraceOptions, output: &Output) -> u8 {
-    let text = match options.format {
-        Format::Text => refusal_text(refusal, &output.catalog, &output.text_options(options.verbose)),
+pub(crate) fn print_refusal(refusal: &Refusal, format: Format, verbose: bool, output: &Output) -> u8 {
+    let text = match format {
+        Format::Text => refusal_text(refusal, &output.catalog, &output.text_options(verbose)),
         Format::Json => refusal_json(refusal, &output.catalog),
         Format::Md => refusal_markdown(refusal, &output.catalog),
     };

@@ -61,7 +61,7 @@ pub fn refusal_markdown(refusal: &Refusal, catalog: &Catalog) -> String {
 
 fn ledger_table(verdict: &Verdict, catalog: &Catalog) -> String {
     let heads = [
-        (catalog.word("report-where-a-step-goes"), false),
+        (catalog.word(crate::text::ledger_title(verdict)), false),
         (catalog.word("report-column-share"), true),
         (catalog.time(verdict.step.unprofiled.ns), true),
         (catalog.word("report-column-detail"), false),

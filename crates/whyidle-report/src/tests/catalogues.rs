@@ -14,19 +14,20 @@ use whyidle_model::NoteCode;
 /// Where messages are made.
 const DIAGNOSIS: &str = "../whyidle-diagnosis/src";
 const PROGRAM: &str = "../whyidle/src";
+const CHECKS: &str = "../whyidle-observe/src/check.rs";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 13] = [
+const MESSAGE_PREFIXES: [&str; 15] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "what-if-",
+    "read-", "what-if-", "check-", "list-",
 ];
 
 /// Parts of a cause's page.
 const PAGE: [&str; 6] = ["name", "title", "what", "seen", "remedy", "traps"];
 
 /// Entries that are looked up by an id of an enumeration.
-const ENUMERATED: [(&str, &[&str]); 5] = [
+const ENUMERATED: [(&str, &[&str]); 6] = [
     (
         "basis-",
         &["given", "measured", "estimated", "traced", "given-range", "measured-range", "estimated-range"],
@@ -34,7 +35,11 @@ const ENUMERATED: [(&str, &[&str]); 5] = [
     ("method-", &["replay", "model", "bound"]),
     ("path-", &["gpu", "communication", "copy", "host", "loader", "launch", "pause"]),
     ("confidence-", &["high", "medium", "low"]),
-    ("report-steps-", &["profiler-step", "optimizer-step", "repetition", "window"]),
+    (
+        "report-steps-",
+        &["profiler-step", "optimizer-step", "repetition", "window", "recorded", "batches", "second"],
+    ),
+    ("line-", &["working-resident", "rest-host"]),
 ];
 
 /// The placeholders of every entry, and which entries a language has twice.
@@ -188,7 +193,7 @@ fn the_samples_are_worded_completely() {
 
 /// The keys of all that is said: messages of the other crates, and what is looked up by an id.
 fn said() -> BTreeSet<String> {
-    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, READERS]
+    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, READERS, CHECKS]
         .iter()
         .flat_map(|place| messages(&sources(place)))
         .map(|id| key_of(&id))

@@ -19,7 +19,9 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict) {
 /// `NVIDIA H200`, `1 rank`, `torch 2.11`, `2 whole steps in the trace`.
 pub(crate) fn subject(catalog: &Catalog, verdict: &Verdict) -> Vec<String> {
     let subject = &verdict.subject;
-    let mut parts = vec![gpu(catalog, subject), ranks(catalog, subject)];
+    let gpu =
+        if verdict.working_share.is_nan() { catalog.word("report-no-gpu") } else { gpu(catalog, subject) };
+    let mut parts = vec![gpu, ranks(catalog, subject)];
     for wanted in ["torch", "cuda"] {
         if let Some((name, version)) = subject.versions.iter().find(|(name, _)| name == wanted) {
             parts.push(format!("{name} {version}"));

@@ -34,11 +34,16 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
     let rows =
         if verbose { complete(catalog, &verdict.ledger) } else { folded(catalog, &verdict.ledger, step_ns) };
     let total = catalog.time(step_ns);
-    let title = catalog.word("report-where-a-step-goes");
+    let title = catalog.word(title(verdict));
     let columns = columns(canvas.width, catalog, &rows, step_ns, &title);
 
     canvas.to(2).put(Role::Strong, &title).right(Role::Strong, &total, columns.time_end);
-    canvas.to(columns.label).flow(Role::Faint, &catalog.basis(&verdict.step));
+    let basis = if verdict.step.found_by == "second" {
+        catalog.word("report-no-steps")
+    } else {
+        catalog.basis(&verdict.step)
+    };
+    canvas.to(columns.label).flow(Role::Faint, &basis);
     for kind in [None, Some(LineKind::Working), Some(LineKind::Waiting), Some(LineKind::Rest)] {
         let of_kind: Vec<&Row> = match kind {
             None if !verbose => rows.iter().collect(),
@@ -53,6 +58,17 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
         for row in of_kind {
             write_row(canvas, catalog, row, &columns, verbose);
         }
+    }
+}
+
+/// What the table is of: a step, a second where no steps were found, the host where there is no GPU.
+pub(crate) fn title(verdict: &Verdict) -> &'static str {
+    if verdict.working_share.is_nan() {
+        "report-where-the-host-goes"
+    } else if verdict.step.found_by == "second" {
+        "report-where-a-second-goes"
+    } else {
+        "report-where-a-step-goes"
     }
 }
 

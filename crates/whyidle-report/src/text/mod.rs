@@ -5,6 +5,7 @@ mod asked;
 mod canvas;
 mod findings;
 pub(crate) mod head;
+mod items;
 mod ledger;
 pub(crate) mod tail;
 mod verbose;
@@ -13,6 +14,8 @@ mod wrap;
 use crate::Catalog;
 pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
+pub use items::{Item, Mark, render_items};
+pub(crate) use ledger::title as ledger_title;
 use whyidle_diagnosis::{Refusal, Verdict};
 
 /// Narrowest page; a narrower terminal wraps by itself.

@@ -28,6 +28,12 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
     }
 }
 
+/// The command to type next.
+pub(super) fn write_next(canvas: &mut Canvas, catalog: &Catalog, next: &str) {
+    Keys::new(catalog, &["report-key-next"]).start(canvas, 0);
+    command(canvas, next);
+}
+
 pub(super) fn write_refused(canvas: &mut Canvas, catalog: &Catalog, refusal: &Refusal) {
     let keys = Keys::new(catalog, &["report-key-hint", "report-key-evidence"]);
     keys.start(canvas, 0);

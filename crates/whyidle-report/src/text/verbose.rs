@@ -13,7 +13,9 @@ use whyidle_diagnosis::{Step, Total, Verdict};
 const ROWS: usize = 12;
 
 pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict) {
-    write_steps(canvas, catalog, &verdict.step);
+    if !verdict.step.traced_each_ns.is_empty() {
+        write_steps(canvas, catalog, &verdict.step);
+    }
     let details = &verdict.details;
     let steps = verdict.step.count.max(1) as i64;
     write_table(canvas, catalog, "report-kernels", &details.kernels, steps);

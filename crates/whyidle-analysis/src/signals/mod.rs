@@ -1,0 +1,138 @@
+//! Signals of a recording: what samples taken from outside say of a run, without any trace.
+//!
+//! * [`gpu`] – how busy the GPU was, and what its units did;
+//! * [`mainthread`] – what the driving process's main thread was doing, by its stacks;
+//! * [`workers`] – what the loader workers were doing;
+//! * [`process`] – CPU time of the driving process, user and system apart, and its waits;
+//! * [`batches`] – the time per batch, from the bytes that workers write.
+//!
+//! All shares are of the time watched, each with the number of samples behind it.
+
+pub mod batches;
+pub mod gpu;
+pub mod mainthread;
+pub mod process;
+pub mod workers;
+
+use whyidle_model::Samples;
+
+pub use batches::Batches;
+pub use gpu::GpuSignals;
+pub use mainthread::{Doing, MainThread};
+pub use process::ProcessSignals;
+pub use workers::WorkerSignals;
+
+/// What is known of a recording beside its samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hints {
+    /// The processes that drive GPUs, the one to judge first; found from the samples where empty.
+    pub drivers: Vec<u32>,
+    /// Physical number of the GPU that the first of them drives, where known.
+    pub gpu: Option<u32>,
+    /// Ranks in the job.
+    pub world: u32,
+}
+
+/// The signals of one driving process and its GPU.
+#[derive(Clone, Debug)]
+pub struct Signals {
+    /// The process.
+    pub driver: Option<u32>,
+    /// Time between the first and the last sample of anything, ns.
+    pub watched_ns: i64,
+    /// The GPU it drives; `None` without samples of one.
+    pub gpu: Option<GpuSignals>,
+    /// The other GPUs that were sampled.
+    pub other_gpus: Vec<GpuSignals>,
+    /// Its main thread; `None` without stacks.
+    pub main: Option<MainThread>,
+    /// Its counters; `None` without rows of them.
+    pub process: Option<ProcessSignals>,
+    /// Its loader workers; `None` where it has none, or none were seen.
+    pub workers: Option<WorkerSignals>,
+    /// Batches that workers delivered; `None` where that cannot be told.
+    pub batches: Option<Batches>,
+    /// Mean use of the machine's cores by anyone; `None` without samples of it.
+    pub cores_busy: Option<f64>,
+}
+
+/// The signals of a recording.
+#[must_use]
+pub fn signals(samples: &Samples, hints: &Hints) -> Signals {
+    let driver = hints.drivers.first().copied().or_else(|| driver_of(samples));
+    let (gpu, other_gpus) = gpu::gpus(&samples.gpu, hints.gpu);
+    let main = driver.and_then(|driver| mainthread::main_thread(&samples.stacks, driver));
+    let workers = driver.and_then(|driver| workers::workers(samples, driver));
+    let process = driver.and_then(|driver| process::process(&samples.process, driver));
+    let batches = workers.as_ref().and_then(|workers| batches::batches(&samples.process, &workers.pids));
+    let times = samples.gpu.t.iter().chain(&samples.process.t).copied();
+    let times = times.chain(samples.stacks.seen.iter().filter_map(|seen| seen.t));
+    let (first, last) = times.fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(t), b.max(t)));
+    Signals {
+        driver,
+        watched_ns: last.saturating_sub(first).max(0),
+        gpu,
+        other_gpus,
+        main,
+        process,
+        workers,
+        batches,
+        cores_busy: cores_busy(&samples.system),
+    }
+}
+
+fn cores_busy(table: &whyidle_model::Table) -> Option<f64> {
+    let last = table.len().checked_sub(1)?;
+    let growth = |column: &str| Some(table.number(column, last)? - table.number(column, 0)?);
+    let busy = growth("cpu_user")? + growth("cpu_sys")?;
+    let all = busy + growth("cpu_idle")? + growth("cpu_iowait").unwrap_or(0.0);
+    (all > 0.0).then(|| busy / all)
+}
+
+/// The process that the samples are about: the root of the sampled stacks, else of the process table.
+fn driver_of(samples: &Samples) -> Option<u32> {
+    let stacks = &samples.stacks;
+    let roots =
+        stacks.seen.iter().map(|seen| (&stacks.stacks[seen.stack], seen.count)).filter_map(|(stack, n)| {
+            let is_main = stacks.names.get(stack.thread) == "MainThread";
+            (stack.parents.is_empty() && is_main).then_some((stack.pid, n))
+        });
+    let mut counts: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    for (pid, count) in roots {
+        *counts.entry(pid).or_default() += count;
+    }
+    let by_stacks = counts.into_iter().max_by_key(|(_, count)| *count).map(|(pid, _)| pid);
+    by_stacks.or_else(|| {
+        let table = &samples.process;
+        let pids = table.keys("pid");
+        pids.iter().copied().find(|&pid| {
+            let row = table.rows_of("pid", f64::from(pid)).next();
+            let parent = row.and_then(|row| table.number("ppid", row));
+            parent.is_none_or(|parent| !pids.contains(&(parent as u32)))
+        })
+    })
+}
+
+/// A share counted from samples: its value and half the width of its 95 % interval, samples taken as independent.
+#[must_use]
+pub fn share_error(share: f64, samples: u32) -> f64 {
+    if samples == 0 {
+        return 1.0;
+    }
+    // Wilson's interval: sound at 0 and 1 too.
+    let (n, z) = (f64::from(samples), 1.96_f64);
+    let p = share.clamp(0.0, 1.0);
+    z * ((p * (1.0 - p) + z * z / (4.0 * n)) / n).sqrt() / (1.0 + z * z / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_error;
+
+    #[test]
+    fn the_error_of_a_share_falls_with_the_samples() {
+        assert!((share_error(0.5, 150) - 0.079).abs() < 0.002);
+        assert!(share_error(0.0, 100) > 0.01);
+        assert!((share_error(0.3, 0) - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,270 @@
+//! The verdict on a recording without a trace: whom the GPU waits for, from samples taken outside the program.
+//!
+//! One rule, without fitted weights. *I* is the share of the step in which the GPU is idle. Below 10 % the GPU is
+//! the limit. Otherwise the explicit waits of the main thread – the loader, saving, a function of the user's own –
+//! are charged against *I*, each at most *I*; the largest that explains half of *I* is the cause. If none does,
+//! the host is busy launching. What samples cannot tell apart is not told apart: the kinds of GPU work, and a
+//! read-back from a launch, need a trace.
+
+mod evidence;
+mod findings;
+mod instruments;
+mod ranks;
+mod ruling;
+mod waits;
+
+use whyidle_analysis::signals::{Doing, GpuSignals, Signals};
+
+use crate::known::Known;
+use crate::message::Message;
+use crate::verdict::{
+    Basis, Details, Estimate, Input, Line, LineKind, QualityNote, Refusal, Step, Subject, Verdict,
+};
+use waits::Waits;
+
+/// A second: what figures refer to where no steps were found.
+const SECOND_NS: i64 = 1_000_000_000;
+/// Fewer samples of a main thread say nothing about shares.
+const FEWEST_SAMPLES: u32 = 20;
+
+/// What is known of a recorded run beside its samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// The command to start it.
+    pub command: Vec<String>,
+    /// Product name of the GPU.
+    pub gpu: Option<String>,
+    /// Mean step while it was watched, ns, where the program itself timed it.
+    pub observed_step_ns: Option<i64>,
+    /// Steps behind the unobserved step time.
+    pub timed_steps: u32,
+    /// Ranks in the job.
+    pub world: u32,
+    /// Rank of the process judged.
+    pub rank: Option<u32>,
+    /// What could not be had: what, why, and the detail.
+    pub missing: Vec<(String, String, String)>,
+    /// Lines of the recording that made no sense.
+    pub dropped: u64,
+}
+
+/// The signals of a run in the units of its step.
+pub(crate) struct View<'a> {
+    pub(crate) signals: &'a Signals,
+    pub(crate) known: &'a Known,
+    pub(crate) run: &'a Run,
+    /// The step that all shares refer to.
+    pub(crate) step: Estimate,
+    /// How it was found.
+    pub(crate) found_by: &'static str,
+    /// Steps behind it.
+    pub(crate) steps: usize,
+    /// Share of the step with something on the GPU; `None` without a GPU.
+    pub(crate) resident: Option<f64>,
+}
+
+impl View<'_> {
+    /// A share of the step as a time.
+    pub(crate) fn ns(&self, share: f64) -> i64 {
+        (self.step.ns as f64 * share.clamp(0.0, 1.0)).round() as i64
+    }
+
+    /// Share of the step in which the GPU is idle; of a run without a GPU, nothing is known.
+    pub(crate) fn idle(&self) -> f64 {
+        1.0 - self.resident.unwrap_or(1.0)
+    }
+
+    /// Share of the main thread's samples.
+    pub(crate) fn main(&self, doing: Doing) -> f64 {
+        self.signals.main.as_ref().map_or(0.0, |main| main.share(doing))
+    }
+
+    /// Figures are of a step, not of a second.
+    pub(crate) fn has_steps(&self) -> bool {
+        self.found_by != "second"
+    }
+
+    /// No GPU was seen: everything is about the host.
+    pub(crate) fn is_host_only(&self) -> bool {
+        self.resident.is_none()
+    }
+}
+
+/// The verdict on a recording. `path` is what the user gave: the command to type next names it.
+///
+/// # Errors
+/// Why there is none.
+pub fn judge_recording(
+    signals: &Signals,
+    known: &Known,
+    run: &Run,
+    inputs: Vec<Input>,
+    path: &str,
+) -> Result<Verdict, Box<Refusal>> {
+    let quality = evidence::notes(signals, run);
+    if let Some((code, reason, hint)) = refused(signals) {
+        let (reason, hint) = (Message::new(reason), Message::new(hint));
+        return Err(Box::new(Refusal { code, reason, hint, inputs, quality }));
+    }
+    let view = view(signals, known, run);
+    let waits = Waits::of(&view);
+    let findings = findings::findings(&view, &waits);
+    let ruling = ruling::rule(&view, &waits, &findings);
+    let next = next_command(&view, ruling.primary, path);
+    let working = view.resident.unwrap_or(f64::NAN);
+    Ok(Verdict {
+        subject: Subject {
+            gpu: run.gpu.clone(),
+            device: signals.gpu.as_ref().and_then(|gpu| i32::try_from(gpu.index).ok()).unwrap_or(0),
+            gpus: usize::from(signals.gpu.is_some()),
+            ranks: 1,
+            world_size: Some(run.world).filter(|&world| world > 1),
+            rank_shown: run.rank,
+            versions: known.torch.iter().map(|torch| ("torch".to_owned(), torch.clone())).collect(),
+        },
+        step: Step {
+            found_by: view.found_by,
+            count: view.steps,
+            first: 0,
+            traced_each_ns: Vec::new(),
+            traced_ns: 0,
+            unprofiled: view.step,
+            basis: Basis::Measured,
+            host_span_ns: 0,
+            host_ahead_ns: 0,
+        },
+        working_share: working,
+        resident_share: working,
+        ledger: ledger(&view, &waits),
+        ranks: Vec::new(),
+        ruling,
+        findings,
+        ladder: Vec::new(),
+        what_if: Vec::new(),
+        critical_path: None,
+        replay: None,
+        next,
+        quality,
+        details: Details { statistics: instruments::table(&view), ..Details::default() },
+        inputs,
+    })
+}
+
+/// Code, reason and hint, where samples carry no verdict.
+fn refused(signals: &Signals) -> Option<(&'static str, &'static str, &'static str)> {
+    let refusal = |code, reason, hint| Some((code, reason, hint));
+    let samples = signals.main.as_ref().map_or(0, |main| main.samples);
+    if signals.gpu.is_none() && signals.main.is_none() {
+        return refusal("no-samples", "refusal-no-samples", "refusal-no-samples-hint");
+    }
+    // Counters integrate over the time between samples: three of them say more than ten of a sampled use.
+    let few = |gpu: &GpuSignals| gpu.samples < if gpu.is_counted { 3 } else { FEWEST_SAMPLES / 2 };
+    if signals.gpu.as_ref().is_none_or(few) && samples < FEWEST_SAMPLES {
+        return refusal("too-few-samples", "refusal-too-few-samples", "refusal-too-few-samples-hint");
+    }
+    None
+}
+
+fn view<'a>(signals: &'a Signals, known: &'a Known, run: &'a Run) -> View<'a> {
+    let batches = signals.batches;
+    let (step, found_by, steps) = if let Some(ns) = known.step_given_ns.or(known.step_measured_ns) {
+        (Estimate::exact(ns), "recorded", run.timed_steps as usize)
+    } else if let Some(found) = batches {
+        let times = i64::from(known.accumulation.unwrap_or(1).max(1));
+        let step = Estimate {
+            ns: found.period_ns * times,
+            low_ns: found.low_ns * times,
+            high_ns: found.high_ns * times,
+        };
+        (step, "batches", (i64::from(found.count) / times) as usize)
+    } else {
+        (Estimate::exact(SECOND_NS), "second", (signals.watched_ns / SECOND_NS) as usize)
+    };
+    // Watching slowed some programs: the same work is a larger share of a shorter step.
+    let slower = match (run.observed_step_ns, known.step_measured_ns) {
+        (Some(observed), Some(unobserved)) if unobserved > 0 => observed as f64 / unobserved as f64,
+        _ => 1.0,
+    };
+    let resident = signals.gpu.as_ref().map(|gpu| (gpu.resident * slower).clamp(0.0, 1.0));
+    View { signals, known, run, step, found_by, steps, resident }
+}
+
+/// Lines that add up to the step: the GPU's work, the waits charged to its idle time, and what is left.
+fn ledger(view: &View<'_>, waits: &Waits) -> Vec<Line> {
+    let line = |id, kind, unprofiled: Estimate, details| Line {
+        id,
+        kind,
+        traced_ns: 0,
+        unprofiled,
+        share: unprofiled.ns as f64 / view.step.ns.max(1) as f64,
+        details,
+    };
+    let mut lines = Vec::new();
+    let mut left = view.step.ns;
+    if let Some(resident) = view.resident {
+        let ns = view.ns(resident).min(left);
+        left -= ns;
+        lines.push(line("working.resident", LineKind::Working, Estimate::exact(ns), Vec::new()));
+    }
+    let mut charged: Vec<Line> = Vec::new();
+    for wait in &waits.charged {
+        let ns = view.ns(wait.charged).min(left);
+        left -= ns;
+        let unprofiled =
+            Estimate { ns, low_ns: view.ns(wait.low).min(ns), high_ns: view.ns(wait.high).max(ns) };
+        let place = evidence::place(view, wait.cause);
+        let details = place.map(|place| Message::new("det-place").name("name", place)).into_iter().collect();
+        charged.push(line(wait.line, LineKind::Waiting, unprofiled, details));
+    }
+    charged.sort_by_key(|line| (std::cmp::Reverse(line.unprofiled.ns), line.id));
+    lines.extend(charged);
+    let rest = if view.is_host_only() { "rest.host" } else { "rest.unexplained" };
+    lines.push(line(rest, LineKind::Rest, Estimate::exact(left), Vec::new()));
+    lines.retain(|line| line.unprofiled.ns > 0);
+    lines
+}
+
+/// A trace tells what samples cannot; a cause that is known is explained.
+fn next_command(view: &View<'_>, primary: &str, path: &str) -> String {
+    let needs_trace =
+        primary.starts_with("compute.") || primary == "host.launch" || primary.starts_with("comm.");
+    if needs_trace && !view.is_host_only() && !view.run.command.is_empty() {
+        return format!("whyidle run -- {}", view.run.command.join(" "));
+    }
+    if needs_trace && !view.is_host_only() {
+        return "whyidle run -- COMMAND".to_owned();
+    }
+    let _ = path;
+    format!("whyidle explain {primary}")
+}
+
+/// What live evidence adds to a verdict that was reached from a trace: the functions that samples name and a trace
+/// without stacks cannot, the instruments' table, and what could not be had.
+pub fn add_samples(verdict: &mut Verdict, signals: &Signals, known: &Known, run: &Run) {
+    let view = view(signals, known, run);
+    let waits = Waits::of(&view);
+    for finding in &mut verdict.findings {
+        finding.evidence.extend(evidence::of_wait(&view, &waits, finding.cause));
+    }
+    verdict.details.statistics.extend(instruments::table(&view));
+    verdict.quality.extend(evidence::notes(signals, run));
+    if let Some(note) = contradiction(verdict, &view, &waits) {
+        verdict.quality.push(note);
+    }
+}
+
+/// The trace says that the GPU is busy, the samples of the whole run that it is not, or the other way round: the
+/// window of the trace is not the run.
+fn contradiction(verdict: &Verdict, view: &View<'_>, waits: &Waits) -> Option<QualityNote> {
+    const APART: f64 = 0.15;
+    let resident = view.resident?;
+    if (resident - verdict.resident_share).abs() < APART {
+        return None;
+    }
+    let text = Message::new("note-trace-and-samples")
+        .share("trace", verdict.resident_share)
+        .share("samples", resident)
+        .share("idle", waits.idle);
+    let severity = whyidle_model::Severity::Suspect;
+    Some(QualityNote { code: "trace-and-samples", severity, count: 1, text })
+}

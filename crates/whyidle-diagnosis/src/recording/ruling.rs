@@ -1,0 +1,179 @@
+//! The ruling on a recording: refuse → several ranks → GPU-bound → contention → explicit wait → launching.
+
+use super::ranks::{Ranked, ranked};
+use super::waits::Waits;
+use super::{FEWEST_SAMPLES, View};
+use crate::causes::cause;
+use crate::message::Message;
+use crate::ruling::HEALTHY;
+use crate::verdict::{Confidence, Finding, Ruling};
+
+/// A decision this near its threshold, relative to it, is uncertain.
+const NEAR: f64 = 0.10;
+/// Samples from which on shares are steady.
+const ENOUGH_SAMPLES: u32 = 60;
+
+pub(crate) fn rule(view: &View<'_>, waits: &Waits, findings: &[Finding]) -> Ruling {
+    let primary = primary(view, waits);
+    let healthy = if view.is_host_only() {
+        waits.all.iter().map(|wait| wait.share).sum::<f64>() < HEALTHY
+    } else {
+        waits.idle < HEALTHY
+            && !matches!(ranked(view), Some(Ranked::WaitsForRank | Ranked::Pipeline | Ranked::Launches))
+    };
+    let (confidence, doubts) = confidence(view, waits, primary);
+    let sentence = sentence(view, waits, primary, healthy, findings);
+    Ruling { primary, healthy, efficient: None, confidence, doubts, sentence }
+}
+
+fn primary(view: &View<'_>, waits: &Waits) -> &'static str {
+    if view.is_host_only() {
+        return waits
+            .all
+            .first()
+            .filter(|wait| wait.share >= HEALTHY)
+            .map_or("compute.bound", |wait| wait.cause);
+    }
+    match ranked(view) {
+        Some(Ranked::Pipeline) => return "pipeline.bubble",
+        Some(Ranked::WaitsForRank) => return "rank.straggler",
+        _ => {}
+    }
+    // A rank that never waits for room in its queue is its own limit, however long its GPU sits in collectives.
+    if waits.idle < HEALTHY && ranked(view) != Some(Ranked::Launches) {
+        return "compute.bound";
+    }
+    if contended(view, waits) {
+        return "host.contention";
+    }
+    if let Some(wait) = waits.main_cause() {
+        return wait.cause;
+    }
+    let launching = waits.charged.iter().find(|wait| matches!(wait.cause, "host.launch" | "host.optimizer"));
+    launching.map_or("host.launch", |wait| wait.cause)
+}
+
+/// The process wants to run and does not get a core.
+pub(crate) fn contended(view: &View<'_>, waits: &Waits) -> bool {
+    const TAKEN_AWAY: f64 = 50.0;
+    const FULL: f64 = 0.9;
+    let Some(process) = &view.signals.process else { return false };
+    let waiting: f64 =
+        waits.all.iter().filter(|wait| wait.cause.starts_with("data.")).map(|wait| wait.share).sum();
+    let wants = 1.0 - waiting;
+    wants > 0.3
+        && process.user + process.system < 0.6 * wants
+        && process.involuntary.is_some_and(|switches| switches > TAKEN_AWAY)
+        && view.signals.cores_busy.is_some_and(|busy| busy > FULL)
+}
+
+fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confidence, Vec<Message>) {
+    let mut doubts = Vec::new();
+    let mut confidence = Confidence::High;
+    let mut doubt = |level: Confidence, message: Message| {
+        confidence = confidence.min(level);
+        doubts.push(message);
+    };
+    if view.is_host_only() {
+        doubt(Confidence::Medium, Message::new("doubt-live-host-only"));
+    } else if (waits.idle - HEALTHY).abs() <= NEAR * HEALTHY {
+        let message =
+            Message::new("doubt-near-threshold").share("share", waits.idle).share("threshold", HEALTHY);
+        doubt(Confidence::Low, message);
+    }
+    if let Some(gpu) = view.signals.gpu.as_ref().filter(|gpu| !gpu.is_counted) {
+        let message = Message::new("doubt-live-sampled").count("count", i64::from(gpu.samples));
+        doubt(Confidence::Medium, message);
+    }
+    let largest = waits.all.first().map_or(0.0, |wait| wait.charged / waits.idle.max(1e-9));
+    if !view.is_host_only() && waits.idle >= HEALTHY && (largest - 0.5).abs() <= NEAR * 0.5 {
+        doubt(Confidence::Low, Message::new("doubt-live-half").share("share", largest));
+    }
+    match &view.signals.main {
+        None => doubt(Confidence::Low, Message::new("doubt-live-no-stacks")),
+        Some(main) if main.samples < FEWEST_SAMPLES => {
+            doubt(Confidence::Low, Message::new("doubt-live-few").count("count", i64::from(main.samples)));
+        }
+        Some(main) if main.samples < ENOUGH_SAMPLES => {
+            doubt(Confidence::Medium, Message::new("doubt-live-few").count("count", i64::from(main.samples)));
+        }
+        Some(_) => {}
+    }
+    if matches!(primary, "host.launch" | "compute.bound") && !view.is_host_only() {
+        doubt(Confidence::Medium, Message::new("doubt-live-kinds"));
+    }
+    if view.run.world > 1 {
+        doubt(Confidence::Medium, Message::new("doubt-live-ranks"));
+    }
+    (confidence, doubts)
+}
+
+fn sentence(
+    view: &View<'_>,
+    waits: &Waits,
+    primary: &'static str,
+    healthy: bool,
+    findings: &[Finding],
+) -> Vec<Message> {
+    let mut sentence = Vec::new();
+    let because = Message::new(cause(primary).map_or(because_outside(primary), |cause| cause.because));
+    let wait = waits.charged.iter().find(|wait| wait.cause == primary);
+    let charged = wait.map_or(waits.idle, |wait| wait.charged);
+    let resident = view.resident.unwrap_or(0.0);
+    if view.is_host_only() {
+        sentence.push(match (healthy, wait) {
+            (false, Some(wait)) => {
+                Message::new("say-live-host-waits").share("waiting", wait.share).message("because", because)
+            }
+            _ => Message::new("say-live-host-works"),
+        });
+    } else if matches!(primary, "rank.straggler" | "pipeline.bubble") || waits.idle < HEALTHY && !healthy {
+        sentence.push(Message::new("say-live-ranks").share("resident", resident).message("because", because));
+    } else if healthy && view.has_steps() {
+        sentence
+            .push(Message::new("say-live-healthy").time("step", view.step.ns).share("resident", resident));
+    } else if healthy {
+        sentence.push(Message::new("say-live-healthy-share").share("resident", resident));
+    } else if view.has_steps() {
+        sentence.push(
+            Message::new("say-live-waits")
+                .time("step", view.step.ns)
+                .time("working", view.ns(resident))
+                .time("waiting", view.ns(charged))
+                .message("because", because),
+        );
+    } else {
+        sentence.push(
+            Message::new("say-live-waits-share")
+                .share("working", resident)
+                .share("waiting", charged)
+                .message("because", because),
+        );
+    }
+    let Some(finding) = findings.iter().find(|finding| finding.cause == primary) else { return sentence };
+    if let Some(place) = super::evidence::place(view, primary) {
+        sentence.push(Message::new("say-live-where").name("place", place));
+    }
+    if let Some(gain) = finding.gain.as_ref().filter(|_| view.has_steps()) {
+        let limit = cause(gain.next_limit).map_or("limit-compute.bound", |cause| cause.limit);
+        sentence.push(
+            Message::new("say-live-change")
+                .message("change", finding.remedy.summary.clone())
+                .time("after", gain.step_after.ns)
+                .message("limit", Message::new(limit)),
+        );
+    } else {
+        sentence.push(Message::new("say-live-do").message("change", finding.remedy.summary.clone()));
+    }
+    sentence
+}
+
+/// Causes that one trace cannot show.
+fn because_outside(cause: &str) -> &'static str {
+    match cause {
+        "data.storage" => "because-data-storage",
+        "host.contention" => "because-host-contention",
+        "rank.straggler" => "because-rank-straggler",
+        _ => "because-unknown",
+    }
+}

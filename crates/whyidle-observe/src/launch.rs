@@ -1,0 +1,181 @@
+//! Starts a program in a process group of its own and passes on the signals that reach the watcher.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::termios::{tcgetpgrp, tcsetpgrp};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::{Handle, Signals};
+
+/// Signals that are passed on to the program.
+const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// A program that was started.
+pub struct Program {
+    child: Child,
+    group: Pid,
+    handle: Handle,
+    forwarder: Option<std::thread::JoinHandle<()>>,
+    /// The terminal was handed to the program; this group had it.
+    terminal: Option<Pid>,
+}
+
+impl Program {
+    /// Starts `command` with additional environment.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(command: &[String], environment: &[(&str, String)]) -> io::Result<Self> {
+        let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no command"))?;
+        // Registered first: a signal that arrives while the program starts is not lost.
+        let mut signals = Signals::new(FORWARDED)?;
+        let mut starting = Command::new(program);
+        starting.args(arguments).process_group(0);
+        starting.envs(environment.iter().map(|(name, value)| (*name, value.as_str())));
+        let child = starting.spawn()?;
+        let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?)
+            .ok_or_else(|| io::Error::other("process 0"))?;
+        let terminal = hand_over_terminal(group);
+        let handle = signals.handle();
+        let forwarder = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for number in signals.forever() {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    // The program may be gone already.
+                    let _ = kill_process_group(group, signal);
+                }
+            }
+        })?;
+        Ok(Self { child, group, handle, forwarder: Some(forwarder), terminal })
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its status, if it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Where the system does not say how it ended.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+
+    /// Ends the program and what it started: politely, after `patience` for good.
+    pub fn stop(&mut self, patience: Duration) {
+        let _ = kill_process_group(self.group, Signal::TERM);
+        let until = Instant::now() + patience;
+        while Instant::now() < until {
+            if self.ended().is_some() && test_kill_process_group(self.group).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(own) = self.terminal {
+            let _ = tcsetpgrp(std::io::stdin(), own);
+        }
+        self.handle.close();
+        if let Some(forwarder) = self.forwarder.take() {
+            let _ = forwarder.join();
+        }
+    }
+}
+
+/// Whether somebody asked the watcher to stop.
+pub struct Interruption(Arc<AtomicBool>);
+
+impl Interruption {
+    /// Ctrl-C was pressed, or the watcher was told to end.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// From now on Ctrl-C and a request to end set a flag instead of ending the watcher, so that it can say what it
+/// has seen; the second time they end it.
+#[must_use]
+pub fn interruption() -> Interruption {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The order matters: a flag that is set already ends the watcher.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
+    }
+    Interruption(flag)
+}
+
+/// The status as a shell would give it: 128 and the signal's number where a signal ended the program.
+#[must_use]
+pub fn shell_status(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code & 0xff).unwrap_or(1)
+}
+
+/// Where the watcher has the terminal, the program gets it: it may read from it, and Ctrl-C reaches it.
+fn hand_over_terminal(group: Pid) -> Option<Pid> {
+    let own = tcgetpgrp(std::io::stdin()).ok()?;
+    if own != rustix::process::getpgrp() {
+        return None;
+    }
+    ignore_terminal_stops();
+    tcsetpgrp(std::io::stdin(), group).ok()?;
+    Some(own)
+}
+
+/// A process in the background that takes the terminal back, or writes to it, is stopped unless it ignores this
+/// signal.
+fn ignore_terminal_stops() {
+    // SAFETY: sets the disposition of one signal to "ignore"; no handler runs.
+    #[expect(unsafe_code, reason = "the system offers no other way to ignore a signal")]
+    unsafe {
+        libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> io::Result<Program> {
+        Program::start(
+            &["sh".to_owned(), "-c".to_owned(), script.to_owned()],
+            &[("WHYIDLE_TEST", "7".to_owned())],
+        )
+    }
+
+    #[test]
+    fn the_programs_own_status_is_returned() -> io::Result<()> {
+        assert_eq!(shell_status(sh("exit $WHYIDLE_TEST")?.wait()?), 7);
+        assert_eq!(shell_status(sh("kill -KILL $$")?.wait()?), 137);
+        assert!(Program::start(&["/nonexistent/program".to_owned()], &[]).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn stopping_ends_the_whole_group() -> io::Result<()> {
+        let mut program = sh("trap '' TERM; sleep 600 & wait")?;
+        program.stop(Duration::from_millis(200));
+        assert!(test_kill_process_group(program.group).is_err());
+        assert!(program.ended().is_some());
+        Ok(())
+    }
+}

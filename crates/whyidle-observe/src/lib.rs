@@ -1,0 +1,33 @@
+//! Watches a running program from outside and writes what it saw as a recording: the only crate that
+//! touches the live system or starts programs.
+//!
+//! * [`Watch`] – samples GPUs, processes and Python stacks until told to stop; a [`Recorder`] writes the
+//!   rows as they come, so that a watcher that is killed leaves a readable recording.
+//! * [`tree`] – which process drives which GPU, and which are its loader workers.
+//! * [`ondemand`] – asks a running PyTorch for a trace, over the socket that its profiler polls.
+//! * [`launch`] – starts a program in a process group of its own.
+//!
+//! Everything is optional. What could not be had is a [`Missing`] with a code, and reaches the verdict.
+//! Times are Unix time: one clock for every sample, and for the traces of PyTorch too.
+#![cfg(target_os = "linux")]
+
+pub mod check;
+pub mod clock;
+pub mod gpu;
+pub mod launch;
+mod missing;
+pub mod ondemand;
+mod pace;
+mod permission;
+pub mod process;
+mod recorder;
+pub mod stacks;
+mod system;
+pub mod torch;
+pub mod tree;
+mod watch;
+
+pub use missing::Missing;
+pub use permission::stack_permission;
+pub use recorder::{About, Recorder};
+pub use watch::{Flow, Options, Progress, Summary, Watch};

@@ -1,0 +1,92 @@
+//! How often a source may be sampled: as often as is useful, but no more of a core than its share.
+
+use std::time::{Duration, Instant};
+
+use crate::clock::thread_cpu;
+
+/// How much of a new cost enters the running mean.
+const WEIGHT: f64 = 0.1;
+
+/// The pace of one source.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Share of a core that it may use.
+    share: f64,
+    shortest: Duration,
+    longest: Duration,
+    /// Mean cost of a sample, CPU seconds.
+    cost: f64,
+    due: Instant,
+    /// Samples taken.
+    pub(crate) samples: u64,
+    /// CPU time spent on them.
+    pub(crate) spent: Duration,
+}
+
+impl Pace {
+    /// At most one sample every `shortest`, at least one every `longest`, between them as `share` of a core
+    /// allows.
+    pub(crate) fn new(share: f64, shortest: Duration, longest: Duration) -> Self {
+        Self { share, shortest, longest, cost: 0.0, due: Instant::now(), samples: 0, spent: Duration::ZERO }
+    }
+
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        now >= self.due
+    }
+
+    pub(crate) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Takes a sample and books what it cost.
+    pub(crate) fn take<T>(&mut self, sample: impl FnOnce() -> T) -> T {
+        let before = thread_cpu();
+        let result = sample();
+        self.book(thread_cpu().saturating_sub(before), Instant::now());
+        result
+    }
+
+    pub(crate) fn book(&mut self, cost: Duration, now: Instant) {
+        self.samples += 1;
+        self.spent += cost;
+        let cost = cost.as_secs_f64();
+        self.cost = match self.samples {
+            // The first sample opens files and looks up symbols: nothing like the later ones.
+            1 => 0.0,
+            2 => cost,
+            _ => self.cost + WEIGHT * (cost - self.cost),
+        };
+        self.due = now + self.interval();
+    }
+
+    /// Time between samples.
+    pub(crate) fn interval(&self) -> Duration {
+        let fair = Duration::from_secs_f64((self.cost / self.share).min(3_600.0));
+        fair.clamp(self.shortest, self.longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_dear_source_is_sampled_less_often() {
+        let mut pace = Pace::new(0.005, 50 * MS, 4_000 * MS);
+        pace.book(Duration::from_secs(1), Instant::now());
+        assert_eq!(pace.interval(), 50 * MS, "opening a source is not what a sample costs");
+        pace.book(Duration::from_micros(100), Instant::now());
+        assert_eq!(pace.interval(), 50 * MS);
+        for _ in 0..100 {
+            pace.book(2 * MS, Instant::now());
+        }
+        let interval = pace.interval();
+        assert!((395 * MS..=400 * MS).contains(&interval), "{interval:?}");
+        for _ in 0..100 {
+            pace.book(1_000 * MS, Instant::now());
+        }
+        assert_eq!(pace.interval(), 4_000 * MS);
+    }
+}

@@ -1,0 +1,68 @@
+//! Which GPU a process drives, and what a recorder could not have.
+
+use serde_json::Value;
+
+/// Physical number of the GPU that process `pid` drives: by the driver's list of processes, else by the
+/// environment's numbering, else by the one device file that it holds open.
+pub(super) fn gpu_index(value: &Value, pid: Option<u32>) -> Option<u32> {
+    let pid = u64::from(pid?);
+    let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
+    let list = |name: &str| value.get(name).and_then(Value::as_array).into_iter().flatten();
+    let uses = |gpu: &&Value| {
+        let processes = gpu.get("processes").and_then(Value::as_array).into_iter().flatten();
+        processes.filter_map(|process| process.get("pid")?.as_u64()).any(|user| user == pid)
+    };
+    let using: Vec<u32> = list("gpus").filter(uses).filter_map(|gpu| number(gpu.get("index")?)).collect();
+    if let [only] = using[..] {
+        return Some(only);
+    }
+    let process =
+        list("processes").find(|process| process.get("pid").and_then(Value::as_u64) == Some(pid))?;
+    let local = process.get("local_rank").and_then(number);
+    let visible = process.get("environment").and_then(|env| env.get("CUDA_VISIBLE_DEVICES")?.as_str());
+    let visible: Option<Vec<u32>> =
+        visible.map(|text| text.split(',').filter_map(|part| part.trim().parse().ok()).collect());
+    match (visible, local) {
+        (Some(visible), local) if !visible.is_empty() => {
+            visible.get(local.unwrap_or(0) as usize).or(visible.first()).copied()
+        }
+        (_, Some(local)) => Some(local),
+        _ => {
+            let files = process.get("gpu_files").and_then(Value::as_array)?;
+            if let [only] = &files[..] { number(only) } else { None }
+        }
+    }
+}
+
+/// What could not be had: what, why, and the detail.
+pub(super) fn missing(value: &Value) -> Vec<(String, String, String)> {
+    let list = value.get("missing").and_then(Value::as_array).into_iter().flatten();
+    let text = |entry: &Value, name: &str| entry.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+    list.map(|entry| (text(entry, "what"), text(entry, "code"), text(entry, "detail"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_processes_gpu_is_told_by_driver_environment_or_file() {
+        let two = json!({
+            "gpus": [{"index": 0, "processes": [{"pid": 7}]}, {"index": 1, "processes": [{"pid": 8}]}],
+            "processes": [{"pid": 9, "local_rank": 1, "environment": {"CUDA_VISIBLE_DEVICES": "2,3"}, "gpu_files": [2, 3]},
+                          {"pid": 10, "local_rank": 1}, {"pid": 11, "gpu_files": [5]}, {"pid": 12, "gpu_files": [0, 1]}],
+        });
+        let found: Vec<Option<u32>> = (7..=13).map(|pid| gpu_index(&two, Some(pid))).collect();
+        assert_eq!(found, [Some(0), Some(1), Some(3), Some(1), Some(5), None, None]);
+        assert_eq!(gpu_index(&json!({}), None), None);
+    }
+
+    #[test]
+    fn reasons_are_read_as_they_are() {
+        let value = json!({"missing": [{"what": "gpu", "code": "no-nvml"}, {"what": 3}]});
+        let text = |what: &str, code: &str| (what.to_owned(), code.to_owned(), String::new());
+        assert_eq!(missing(&value), [text("gpu", "no-nvml"), text("", "")]);
+    }
+}

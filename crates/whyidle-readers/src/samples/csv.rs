@@ -1,0 +1,120 @@
+//! Tables of samples: comma-separated, the first line names the columns.
+
+use std::collections::BTreeMap;
+
+use whyidle_model::Table;
+
+/// Columns of text; every other column holds numbers.
+const WORDS: [&str; 6] = ["cmd", "status", "wchan", "per_cpu", "name", "state"];
+
+/// A table and the number of lines that made no sense.
+pub(super) fn read(bytes: &[u8]) -> (Table, u64) {
+    let text = String::from_utf8_lossy(bytes);
+    // A last line without its end was cut off: its last value may be half a value.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut lines = whole.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
+    let mut dropped = u64::from(whole.len() + 1 < text.len());
+    let Some(time) = header.iter().position(|name| *name == "t") else { return (Table::default(), dropped) };
+    let mut table = Table::default();
+    let mut numbers: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    let mut words: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (at, name) in header.iter().enumerate() {
+        match *name {
+            "t" | "" => {}
+            name if WORDS.contains(&name) => _ = words.insert(at, Vec::new()),
+            _ => _ = numbers.insert(at, Vec::new()),
+        }
+    }
+    for line in lines {
+        let fields = split(line);
+        let Some(t) =
+            fields.get(time).filter(|_| fields.len() == header.len()).and_then(|text| nanoseconds(text))
+        else {
+            dropped += 1;
+            continue;
+        };
+        table.t.push(t);
+        for (at, column) in &mut numbers {
+            column.push(fields[*at].trim().parse().unwrap_or(f64::NAN));
+        }
+        for (at, column) in &mut words {
+            column.push(fields[*at].clone());
+        }
+    }
+    table.numbers = numbers.into_iter().map(|(at, column)| (header[at].to_owned(), column)).collect();
+    table.words = words.into_iter().map(|(at, column)| (header[at].to_owned(), column)).collect();
+    (table, dropped)
+}
+
+/// The fields of a line. A field in quotes may hold commas; a quote in it is doubled.
+fn split(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                last(&mut fields).push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            _ => last(&mut fields).push(c),
+        }
+    }
+    fields
+}
+
+fn last(fields: &mut Vec<String>) -> &mut String {
+    if fields.is_empty() {
+        fields.push(String::new());
+    }
+    let at = fields.len() - 1;
+    &mut fields[at]
+}
+
+/// Seconds with decimals as nanoseconds, digit by digit.
+fn nanoseconds(text: &str) -> Option<i64> {
+    let (seconds, decimals) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+    if seconds.is_empty() || !seconds.bytes().chain(decimals.bytes()).all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let decimals: i64 = format!("{decimals:0<9}")[..9].parse().ok()?;
+    seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(decimals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_by_name_and_values_may_be_missing() {
+        let (table, dropped) =
+            read(b"pid,t,cmd,rss,new\n7,1795971809.2368,\"a, \"\"b\"\"\",12,x\n8,1795971809.5,p,,\n");
+        assert_eq!((table.len(), dropped), (2, 0));
+        assert_eq!(table.t, [1_795_971_809_236_800_000, 1_795_971_809_500_000_000]);
+        assert_eq!(table.word("cmd", 0), "a, \"b\"");
+        assert_eq!(
+            (table.number("rss", 0), table.number("rss", 1), table.number("new", 0)),
+            (Some(12.0), None, None)
+        );
+        assert_eq!(table.rows_of("pid", 8.0).collect::<Vec<_>>(), [1]);
+        assert_eq!(table.keys("pid"), [7, 8]);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_left_out() {
+        let (table, dropped) = read(b"t,util_gpu\n1.0,40\n2.0,9");
+        assert_eq!((table.len(), dropped), (1, 1));
+        let (table, dropped) = read(b"t,util_gpu\n1.0\nx,3\n-1,3\n2.5,7\n");
+        assert_eq!((table.t.clone(), dropped), (vec![2_500_000_000], 3));
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        for bytes in [&b""[..], b"\n", b"t", b"\xff\xfe\n\xff", b"t,\n,", b"t,a\n\"1,2\n3\"", b"a,b\n1,2\n"] {
+            let _ = read(bytes);
+        }
+    }
+}

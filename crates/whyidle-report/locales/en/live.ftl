@@ -1,0 +1,218 @@
+# What is said of a program that was watched from outside: verdicts on samples, and the commands around them.
+
+## Where the figures come from
+
+line-working-resident = kernels and collectives
+line-rest-host = the program's own work on the host
+report-steps-recorded = { $count ->
+    [0] step time as recorded
+    [one] 1 step timed without a trace
+   *[other] { $count } steps timed without a trace
+}
+report-steps-batches = { $count ->
+    [one] 1 batch counted from outside
+   *[other] { $count } batches counted from outside
+}
+report-steps-second = { $count ->
+    [one] watched for 1 second, no steps found
+   *[other] watched for { $count } seconds, no steps found
+}
+report-where-a-second-goes = where a second goes
+report-where-the-host-goes = what the main thread does
+report-no-gpu = no GPU seen
+report-no-steps = no steps were found: figures are of each second watched
+
+## The sentence
+
+say-live-healthy = The GPU is busy { $resident } of each { $step } step; hardly anything holds it up. Whether its work is efficient needs a trace.
+say-live-healthy-share = The GPU is busy { $resident } of the time; hardly anything holds it up. Whether its work is efficient needs a trace.
+say-live-waits = Of each { $step } step, the GPU is busy { $working } and waits { $waiting } { $because }.
+say-live-waits-share = The GPU is busy { $working } of the time and waits { $waiting } of it { $because }.
+say-live-ranks = The GPU looks busy { $resident } of the time, but part of that is waiting { $because }.
+say-live-host-waits = No GPU was seen: this is the host's side only. Its main thread waits { $waiting } of the time { $because }.
+say-live-host-works = No GPU was seen: this is the host's side only. Its main thread hardly waits for anything.
+say-live-do = { $change }
+say-live-where = It happens in { $place }.
+say-live-change = { $change } At best, that brings the step to { $after }; then { $limit }.
+
+because-data-storage = for data: the loader workers wait for storage
+because-host-contention = for a processor core: others use the cores that the host needs
+because-rank-straggler = for another rank
+
+## Doubts
+
+doubt-live-host-only = There is no GPU to judge by: only the host's own waits are known.
+doubt-live-sampled = This card has no activity counters: how busy it is comes from { $count } samples of its utilisation.
+doubt-live-half = The largest wait explains { $share } of the idle time, close to the half that decides.
+doubt-live-no-stacks = Without stacks nobody can say what the main thread waits for.
+doubt-live-few = { $count ->
+    [one] The main thread was sampled once.
+   *[other] The main thread was sampled { $count } times only.
+}
+doubt-live-kinds = Samples cannot tell launches from values that are read back, nor the kinds of the GPU's work; a trace can.
+doubt-live-ranks = One rank was watched; what the others do is not known.
+
+## Evidence
+
+ev-live-main = { $share } of { $samples } samples of the main thread (± { $error })
+ev-live-place = { $share } of the main thread's time in { $place }
+ev-live-source = { $share } of the main thread's time in { $place }: { $source }
+ev-live-sync = { $share } of the main thread's time reads values back or synchronises, in { $place }
+ev-live-workers-busy = { $count ->
+    [one] the one loader worker uses { $busy } of a core
+   *[other] each of { $count } loader workers uses { $busy } of a core
+}
+ev-live-workers-at = { $share } of the workers' time in { $place }
+ev-live-disk = the workers wait for a disk in { $share } of the samples
+ev-live-pin = the training process uses { $busy } of a core while its main thread waits: its pin-memory thread is what is slow, not the workers
+ev-live-hollow = the GPU is resident { $resident } of the time with { $sm } of its multiprocessors at work
+ev-live-peer = GPU { $gpu } is resident { $resident } of the time
+ev-live-units = the fp32 units are busy { $fp32 }, the tensor cores { $tensor } of the time
+ev-live-recomputes = { $share } of the main thread's samples lie inside activation checkpointing
+ev-live-recomputes-memory = { $share } of the main thread's samples lie inside activation checkpointing, at a peak of { $memory } of the GPU's memory
+ev-live-thermal = the clock was held down for heat in { $share } of the samples
+ev-live-brake = the clock was held down by the hardware in { $share } of the samples
+
+## What to change
+
+fix-live-pin-thread = Send smaller batches to the pin-memory thread: it, not the workers, is what is slow.
+fix-live-in-process = Let worker processes load the data: num_workers above 0.
+fix-live-persistent = If workers start anew at each epoch: persistent_workers=True.
+fix-live-bubble = Use more micro-batches per step.
+fix-live-precision = Run forward and loss under bf16 autocast.
+fix-data-storage = Bring the data closer: local disk, larger files, or enough memory for the page cache.
+fix-data-storage-pack = Many small random reads are slow on any storage: pack samples into few large files.
+fix-host-contention = Give the job cores of its own: fewer workers and threads, or a limit on what runs beside it.
+fix-rank-straggler = Look at the rank that the others wait for: watch it, or bring all ranks' traces.
+fix-power-throttle = Check cooling and power limit: the hardware holds the clock down.
+
+## The table of instruments (-v)
+
+stat-live-gpu = GPU { $gpu }: { $values }
+stat-live-util = nvidia-smi utilisation { $value }
+stat-live-resident = resident { $value }
+stat-live-sm = multiprocessors { $value }
+stat-live-occupancy = warps { $value }
+stat-live-tensor = tensor cores { $value }
+stat-live-fp32 = fp32 { $value }
+stat-live-dram = memory bandwidth { $value }
+stat-live-power = Power { $power } W of { $limit } W; at the software power cap in { $capped } of the samples, as busy cards are.
+stat-live-memory = GPU memory in use: { $used } ({ $share }).
+stat-live-cpu = The driving process uses { $user } of a core for itself and { $system } in the kernel.
+stat-live-main = Main thread, { $samples } samples: { $values }
+stat-live-do-waits = waiting for workers { $value }
+stat-live-do-prepares = preparing data { $value }
+stat-live-do-starts = starting workers { $value }
+stat-live-do-saves = saving { $value }
+stat-live-do-imports = importing { $value }
+stat-live-do-compiles = compiling { $value }
+stat-live-do-collects = garbage collection { $value }
+stat-live-do-empties = empty_cache { $value }
+stat-live-do-copies = copies { $value }
+stat-live-do-syncs = reading back { $value }
+stat-live-do-logs = logging { $value }
+stat-live-do-communicates = communication { $value }
+stat-live-do-evaluates = evaluation { $value }
+stat-live-do-optimizes = optimizer { $value }
+stat-live-do-backward = backward { $value }
+stat-live-do-launches = model { $value }
+stat-live-do-user = own functions { $value }
+stat-live-do-unknown = unknown { $value }
+
+## What could not be had
+
+note-live-no-gpu = No NVIDIA GPU or driver was found on this machine.
+note-live-gpu-vanished = The driver stopped answering while the program was watched: GPU samples end there.
+note-live-gpu-failed = The GPUs could not be read: { $detail }
+note-live-no-gpm = { $detail } has no activity counters (Hopper and later have them): utilisation is sampled.
+note-live-ptrace-scope = Stacks could not be read: kernel.yama.ptrace_scope is { $detail }. Start the program with `whyidle run`, run whyidle as root, or `sysctl kernel.yama.ptrace_scope=0`; in a container, add `--cap-add SYS_PTRACE`.
+note-live-other-user = Stacks could not be read: the program belongs to user { $detail }. Run whyidle as that user, or as root.
+note-live-stacks-off = Stacks were not wanted: functions cannot be named.
+note-live-no-stacks = Stacks could not be read: { $detail }
+note-live-missing = Something could not be recorded: { $detail }
+note-live-trace-no-torch = No trace: the program has not loaded PyTorch.
+note-live-trace-old-torch = No trace: PyTorch { $detail } cannot be asked for one safely; 2.10 and later can.
+note-live-trace-not-polled = No trace: the program's profiler never asked for instructions. A process that was forked after PyTorch was loaded does not ask.
+note-live-trace-not-written = No trace: the request was taken, but nothing was written within { $detail } s. The program may run its own profiler.
+note-live-trace-ended = No trace: the program ended before one was whole.
+note-live-trace-off = No trace was wanted.
+note-live-dropped = { $count ->
+    [one] 1 line of the recording was cut off or made no sense
+   *[other] { $count } lines of the recording were cut off or made no sense
+}
+note-live-hollow = nvidia-smi shows { $util }, but only { $sm } of the multiprocessors have work: utilisation counts whether a kernel is there, not how much of the GPU it fills.
+note-trace-and-samples = The trace shows the GPU busy { $trace } of the step, the samples of the whole run { $samples } (idle { $idle }): the traced window is not typical of the run.
+note-trace-refused = The trace carries no verdict ({ $reason }); this one rests on the samples.
+
+## No verdict
+
+refusal-no-samples = The directory holds neither a trace nor samples of a GPU or of a program's stacks.
+refusal-no-samples-hint = Record with `whyidle attach PID` or `whyidle run -- COMMAND`, or give a directory with a profiler trace.
+refusal-too-few-samples = The program was watched too briefly to say anything about shares of its time.
+refusal-too-few-samples-hint = Watch it longer: `--for 30s`. Stacks at the default rate take some ten seconds.
+
+## What the commands say
+
+cli-live-no-process = there is no process { $pid }
+cli-live-no-training = process { $pid } and what it started have not loaded PyTorch
+cli-live-list = `whyidle` alone lists the training programs of this machine
+cli-live-watching = watching process { $pid } ({ $command }){ $ranks ->
+    [one] {""}
+   *[other] {" "}and { $ranks } ranks in all
+}, { $workers ->
+    [0] no loader workers
+    [one] 1 loader worker
+   *[other] { $workers } loader workers
+}, for { $seconds } s; Ctrl-C ends it early
+cli-live-progress = { $seconds } of about { $whole } s, { $samples ->
+    [one] 1 sample
+   *[other] { $samples } samples
+} of the main thread
+cli-live-kept = the recording is in { $dir }
+cli-live-unwritten = the recording could not be written: { $reason }
+cli-live-not-started = { $program } could not be started: { $reason }
+cli-live-goes-on = the program goes on; whyidle ends with it
+
+## The quick look
+
+mark-ok = ok
+mark-suspect = suspect
+mark-bad = bad
+check-title = The quick look: settings that are known to cost speed
+check-no-driver = No NVIDIA driver can be used here ({ $reason }). In a container, start it with GPU access (--gpus all, or the device plugin).
+check-driver = Driver { $driver } serves CUDA { $cuda }.
+check-cuda = Driver { $driver } serves CUDA { $cuda }; PyTorch was built for { $built }.
+check-cuda-older = Driver { $driver } serves CUDA { $cuda } only, but PyTorch was built for { $built }: update the driver, or install a PyTorch for an older CUDA.
+check-cpu-build = PyTorch { $torch } has no CUDA part: it computes on the CPU. Install a CUDA build.
+check-power = GPU { $gpu }: power limit { $limit } W of { $default } W.
+check-power-limited = GPU { $gpu }: the power limit is { $limit } W, below the card's { $default } W: clocks under load are lower.
+check-pcie = GPU { $gpu }: PCIe { $now }, at most { $most }.
+check-pcie-narrow = GPU { $gpu }: PCIe { $now }, although card and slot allow { $most }: copies are slower. Check the slot and the riser.
+check-shared-card = GPU { $gpu } is used by { $count } processes ({ $pids }): they share its time and memory.
+check-shm = /dev/shm has { $free } GiB free of { $all } GiB.
+check-shm-small = /dev/shm holds { $all } GiB only: loader workers pass tensors on through it. In Docker, add --shm-size=16g or --ipc=host.
+check-shm-full = /dev/shm has { $free } GiB left of { $all } GiB: loader workers fail when it is full.
+check-memory = { $free } GiB of { $all } GiB memory are free.
+check-memory-low = Only { $free } GiB of { $all } GiB memory are free: the page cache shrinks and data is read again.
+check-cores = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each.
+check-cores-few = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each, and their threads: they compete. Fewer workers or threads may be faster.
+check-files = Up to { $limit } open files.
+check-files-few = Up to { $limit } open files only: many workers with many tensors on their way may run out. ulimit -n 65536.
+check-storage = It runs in { $place } ({ $kind }).
+check-storage-far = It runs in { $place }, on { $kind }: if the data lies there too, small random reads are slow. Copy it to a local disk, or pack it.
+check-ranks-share = { $ranks } ranks drive { $cards } card(s): set the device from LOCAL_RANK.
+check-env-blocking = { $name }={ $value }: every launch waits for the one before. For debugging only.
+check-env-no-caching = { $name }={ $value }: every tensor asks the driver for memory.
+check-env-no-gpu = { $name }={ $value }: the program sees no GPU.
+check-env-connections = { $name }={ $value }: helps some launch-bound programs, and keeps communication from overlapping in others.
+check-env-nccl = { $name }={ $value }: a fast path between GPUs is switched off.
+check-env-nccl-debug = { $name }={ $value }: NCCL writes much into the log.
+check-stacks = Its Python stacks can be read.
+check-stacks-not = Its Python stacks cannot be read ({ $reason } { $detail }): run whyidle as the same user or as root; in a container, add --cap-add SYS_PTRACE; or sysctl kernel.yama.ptrace_scope=0.
+
+## The list of programs
+
+list-title = Training programs on this machine
+list-nothing = No training program runs on this machine (none that this user may see has loaded PyTorch).
+list-program = { $pid }  { $command }
+list-program-gpu = { $pid }  GPU { $gpus }  { $command }

@@ -1,0 +1,192 @@
+# 从外部观察程序时的措辞：基于采样的诊断，以及相关命令。
+
+## 数字的来源
+
+line-working-resident = kernel 与集合通信
+line-rest-host = 程序在 CPU 侧自己的工作
+report-steps-recorded = { $count ->
+    [0] 单步耗时取自采样记录
+   *[other] { $count } 步，未开 trace 计时
+}
+report-steps-batches = 从外部数得 { $count } 个 batch
+report-steps-second = 观察 { $count } 秒，未识别出 step
+report-where-a-second-goes = 每秒时间账本
+report-where-the-host-goes = 主线程在做什么
+report-no-gpu = 没有看到 GPU
+report-no-steps = 未识别出 step：数字按观察期间的每一秒计
+
+## 结论
+
+say-live-healthy = 每步 { $step }，GPU 有 { $resident } 的时间在忙，几乎没有在等谁。算得是否高效，需要 trace 才能判断。
+say-live-healthy-share = GPU 有 { $resident } 的时间在忙，几乎没有在等谁。算得是否高效，需要 trace 才能判断。
+say-live-waits = 每步 { $step }：GPU 忙 { $working }，另有 { $waiting } { $because }。
+say-live-waits-share = GPU 有 { $working } 的时间在忙，{ $waiting } 的时间{ $because }。
+say-live-ranks = GPU 看上去有 { $resident } 的时间在忙，但其中一部分是{ $because }。
+say-live-host-waits = 没有看到 GPU，以下只是 CPU 侧的情况：主线程有 { $waiting } 的时间{ $because }。
+say-live-host-works = 没有看到 GPU，以下只是 CPU 侧的情况：主线程几乎没有在等什么。
+say-live-do = { $change }。
+say-live-where = 位置：{ $place }。
+say-live-change = { $change }，单步最好能到 { $after }；之后{ $limit }。
+
+because-data-storage = 在等数据 —— DataLoader worker 卡在存储读取上
+because-host-contention = 在等 CPU 核 —— 训练进程需要的核被别的任务占着
+because-rank-straggler = 在等另一个 rank
+
+## 存疑之处
+
+doubt-live-host-only = 没有 GPU 可作依据，只知道 CPU 侧自己的等待。
+doubt-live-sampled = 这张卡没有活动计数器，忙闲程度来自 { $count } 次利用率采样。
+doubt-live-half = 最大的等待解释了空闲时间的 { $share }，接近判定所用的一半。
+doubt-live-no-stacks = 没有调用栈，无法判断主线程在等什么。
+doubt-live-few = 主线程只采样到 { $count } 次。
+doubt-live-kinds = 采样分不清 kernel 启动与读回数值，也分不清 GPU 在算什么；trace 可以。
+doubt-live-ranks = 只观察了一个 rank，其他 rank 的情况未知。
+
+## 证据
+
+ev-live-main = 主线程 { $samples } 次采样中占 { $share }（± { $error }）
+ev-live-place = 主线程有 { $share } 的时间在 { $place }
+ev-live-source = 主线程有 { $share } 的时间在 { $place }：{ $source }
+ev-live-sync = 主线程有 { $share } 的时间在读回数值或同步，位于 { $place }
+ev-live-workers-busy = { $count } 个 DataLoader worker，每个占用 CPU { $busy }（100 % 为一个核）
+ev-live-workers-at = worker 有 { $share } 的时间在 { $place }
+ev-live-disk = { $share } 的采样中 worker 在等磁盘
+ev-live-pin = 主线程在等，训练进程却占用 CPU { $busy }（100 % 为一个核）：慢的是 pin_memory 线程，不是 worker
+ev-live-hollow = GPU 有 { $resident } 的时间驻留着 kernel，但只有 { $sm } 的 SM 在工作
+ev-live-peer = GPU { $gpu } 有 { $resident } 的时间驻留着 kernel
+ev-live-units = fp32 单元忙 { $fp32 }，tensor core 忙 { $tensor }
+ev-live-recomputes = 主线程有 { $share } 的采样落在梯度检查点 (激活重计算) 中
+ev-live-recomputes-memory = 主线程有 { $share } 的采样落在梯度检查点 (激活重计算) 中，而显存峰值只占 { $memory }
+ev-live-thermal = { $share } 的采样中因过热降频
+ev-live-brake = { $share } 的采样中被硬件强制降频
+
+## 处方
+
+fix-live-pin-thread = 减小送进 pin_memory 线程的 batch：慢的是它，不是 worker
+fix-live-in-process = 让 worker 进程加载数据：num_workers 设为大于 0
+fix-live-persistent = 如果每个 epoch 都重启 worker：设 persistent_workers=True。
+fix-live-bubble = 增加每步的 micro-batch 数
+fix-live-precision = 前向和 loss 放进 bf16 autocast
+fix-data-storage = 让数据离得更近：本地盘、更大的文件，或者留足内存给页缓存
+fix-data-storage-pack = 大量小文件随机读在任何存储上都慢：把样本打包成少量大文件。
+fix-host-contention = 给任务留出专用的核：减少 worker 与线程，或限制同机的其他任务
+fix-rank-straggler = 去看其他 rank 在等的那个 rank：观察它，或者把所有 rank 的 trace 放在一起
+fix-power-throttle = 检查散热与功耗上限：硬件压低了频率
+
+## 仪表对照 (-v)
+
+stat-live-gpu = GPU { $gpu }：{ $values }
+stat-live-util = nvidia-smi 利用率 { $value }
+stat-live-resident = 驻留 { $value }
+stat-live-sm = SM { $value }
+stat-live-occupancy = warp { $value }
+stat-live-tensor = tensor core { $value }
+stat-live-fp32 = fp32 { $value }
+stat-live-dram = 显存带宽 { $value }
+stat-live-power = 功耗 { $power } W，上限 { $limit } W；{ $capped } 的采样处于软件功耗上限，忙碌的卡通常如此。
+stat-live-memory = 显存占用 { $used }（{ $share }）。
+stat-live-cpu = 训练进程占用 CPU：自身代码 { $user }，内核态 { $system }（100 % 为一个核）。
+stat-live-main = 主线程，{ $samples } 次采样：{ $values }
+stat-live-do-waits = 等 worker { $value }
+stat-live-do-prepares = 准备数据 { $value }
+stat-live-do-starts = 启动 worker { $value }
+stat-live-do-saves = 保存 { $value }
+stat-live-do-imports = 导入模块 { $value }
+stat-live-do-compiles = 编译 { $value }
+stat-live-do-collects = 垃圾回收 { $value }
+stat-live-do-empties = empty_cache { $value }
+stat-live-do-copies = 拷贝 { $value }
+stat-live-do-syncs = 读回数值 { $value }
+stat-live-do-logs = 写日志 { $value }
+stat-live-do-communicates = 通信 { $value }
+stat-live-do-evaluates = 评估 { $value }
+stat-live-do-optimizes = 优化器 { $value }
+stat-live-do-backward = 反向 { $value }
+stat-live-do-launches = 模型 { $value }
+stat-live-do-user = 自己的函数 { $value }
+stat-live-do-unknown = 未知 { $value }
+
+## 没能拿到的证据
+
+note-live-no-gpu = 这台机器上没有找到 NVIDIA GPU 或驱动。
+note-live-gpu-vanished = 观察途中驱动不再应答：GPU 采样到此为止。
+note-live-gpu-failed = 无法读取 GPU：{ $detail }
+note-live-no-gpm = { $detail } 没有活动计数器（Hopper 及以后才有）：利用率来自采样。
+note-live-ptrace-scope = 无法读取调用栈：kernel.yama.ptrace_scope 为 { $detail }。可以用 `whyidle run` 启动程序、以 root 运行 whyidle，或执行 `sysctl kernel.yama.ptrace_scope=0`；容器中请加 `--cap-add SYS_PTRACE`。
+note-live-other-user = 无法读取调用栈：程序属于用户 { $detail }。请以该用户或 root 运行 whyidle。
+note-live-stacks-off = 按要求没有采集调用栈：无法指出函数名。
+note-live-no-stacks = 无法读取调用栈：{ $detail }
+note-live-missing = 有内容未能记录：{ $detail }
+note-live-trace-no-torch = 没有 trace：程序没有加载 PyTorch。
+note-live-trace-old-torch = 没有 trace：PyTorch { $detail } 不能安全地按需采集；2.10 及以后可以。
+note-live-trace-not-polled = 没有 trace：程序的 profiler 一直没有来询问。加载 PyTorch 之后 fork 出来的进程不会询问。
+note-live-trace-not-written = 没有 trace：请求已送达，但 { $detail } 秒内没有写出文件。程序可能在用自己的 profiler。
+note-live-trace-ended = 没有 trace：程序在 trace 写完之前就结束了。
+note-live-trace-off = 按要求没有采集 trace。
+note-live-dropped = 采样记录中有 { $count } 行被截断或无法理解
+note-live-hollow = nvidia-smi 显示 { $util }，但只有 { $sm } 的 SM 有活干：利用率只看有没有 kernel，不看它占满了多少 GPU。
+note-trace-and-samples = trace 显示 GPU 在单步中有 { $trace } 的时间在忙，而整段运行的采样是 { $samples }（空闲 { $idle }）：trace 窗口不能代表整段运行。
+note-trace-refused = trace 不足以下结论（{ $reason }）；以下结论基于采样。
+
+## 证据不足
+
+refusal-no-samples = 目录中既没有 trace，也没有 GPU 或调用栈的采样。
+refusal-no-samples-hint = 用 `whyidle attach PID` 或 `whyidle run -- COMMAND` 记录，或者给出含有 profiler trace 的目录。
+refusal-too-few-samples = 观察时间太短，无法判断时间花在哪里。
+refusal-too-few-samples-hint = 观察久一点：`--for 30s`。按默认频率采集调用栈需要十来秒。
+
+## 命令行提示
+
+cli-live-no-process = 没有进程 { $pid }
+cli-live-no-training = 进程 { $pid } 及其子进程都没有加载 PyTorch
+cli-live-list = 直接运行 `whyidle` 会列出本机的训练程序
+cli-live-watching = 正在观察进程 { $pid }（{ $command }），共 { $ranks } 个 rank，{ $workers } 个 DataLoader worker，时长 { $seconds } 秒；Ctrl-C 可提前结束
+cli-live-progress = 已观察 { $seconds } 秒（约需 { $whole } 秒），主线程采样 { $samples } 次
+cli-live-kept = 采样记录保存在 { $dir }
+cli-live-unwritten = 无法写入采样记录：{ $reason }
+cli-live-not-started = 无法启动 { $program }：{ $reason }
+cli-live-goes-on = 程序继续运行；whyidle 会随它一起结束
+
+## 快速检查
+
+mark-ok = 正常
+mark-suspect = 可疑
+mark-bad = 有问题
+check-title = 快速检查：已知会拖慢训练的设置
+check-no-driver = 这里用不了 NVIDIA 驱动（{ $reason }）。在容器中请带上 GPU 启动（--gpus all，或使用 device plugin）。
+check-driver = 驱动 { $driver } 支持 CUDA { $cuda }。
+check-cuda = 驱动 { $driver } 支持 CUDA { $cuda }；PyTorch 按 { $built } 构建。
+check-cuda-older = 驱动 { $driver } 只支持到 CUDA { $cuda }，而 PyTorch 按 { $built } 构建：请升级驱动，或安装面向较低 CUDA 版本的 PyTorch。
+check-cpu-build = PyTorch { $torch } 不含 CUDA 部分：在 CPU 上计算。请安装 CUDA 版。
+check-power = GPU { $gpu }：功耗上限 { $limit } W，出厂 { $default } W。
+check-power-limited = GPU { $gpu }：功耗上限只有 { $limit } W，低于出厂的 { $default } W：满载时频率更低。
+check-pcie = GPU { $gpu }：PCIe { $now }，最高 { $most }。
+check-pcie-narrow = GPU { $gpu }：PCIe { $now }，而卡和插槽支持 { $most }：拷贝会变慢。请检查插槽与转接卡。
+check-shared-card = GPU { $gpu } 上有 { $count } 个进程（{ $pids }）：共享算力与显存。
+check-shm = /dev/shm 剩余 { $free } GiB，共 { $all } GiB。
+check-shm-small = /dev/shm 只有 { $all } GiB：DataLoader worker 靠它传递张量。Docker 中请加 --shm-size=16g 或 --ipc=host。
+check-shm-full = /dev/shm 只剩 { $free } GiB，共 { $all } GiB：写满后 worker 会失败。
+check-memory = 内存剩余 { $free } GiB，共 { $all } GiB。
+check-memory-low = 内存只剩 { $free } GiB，共 { $all } GiB：页缓存变小，数据会被反复读取。
+check-cores = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker，可用 { $cores } 个核。
+check-cores-few = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker（含各自线程），只有 { $cores } 个核：会互相争抢。减少 worker 或线程可能更快。
+check-files = 最多可打开 { $limit } 个文件。
+check-files-few = 最多只能打开 { $limit } 个文件：worker 多、在途张量多时会不够用。ulimit -n 65536。
+check-storage = 程序在 { $place } 下运行（{ $kind }）。
+check-storage-far = 程序在 { $place } 下运行，文件系统是 { $kind }：如果数据也在那里，小文件随机读会很慢。请拷到本地盘，或打包。
+check-ranks-share = { $ranks } 个 rank 用了 { $cards } 张卡：请按 LOCAL_RANK 设置设备。
+check-env-blocking = { $name }={ $value }：每次 kernel 启动都要等上一次结束，只应用于调试。
+check-env-no-caching = { $name }={ $value }：每个张量都向驱动要显存。
+check-env-no-gpu = { $name }={ $value }：程序看不到 GPU。
+check-env-connections = { $name }={ $value }：对部分受限于启动开销的程序有益，但会妨碍通信与计算重叠。
+check-env-nccl = { $name }={ $value }：关闭了 GPU 间的一条快速通路。
+check-env-nccl-debug = { $name }={ $value }：NCCL 会写大量日志。
+check-stacks = 可以读取它的 Python 调用栈。
+check-stacks-not = 无法读取它的 Python 调用栈（{ $reason } { $detail }）：请以同一用户或 root 运行 whyidle；容器中加 --cap-add SYS_PTRACE；或执行 sysctl kernel.yama.ptrace_scope=0。
+
+## 程序列表
+
+list-title = 本机的训练程序
+list-nothing = 本机没有训练程序在运行（在当前用户可见的进程中，没有加载 PyTorch 的）。
+list-program = { $pid }  { $command }
+list-program-gpu = { $pid }  GPU { $gpus }  { $command }

@@ -1,0 +1,56 @@
+//! `whyidle attach`: watches a program that is running already, and gives the verdict.
+
+use serde_json::Map;
+use whyidle_diagnosis::Message;
+use whyidle_observe::launch::interruption;
+use whyidle_observe::tree::Tree;
+use whyidle_observe::{Options, Recorder, Watch};
+
+use crate::args::AttachOptions;
+use crate::live::{Place, Ticker, until, unwritten};
+use crate::output::Output;
+use crate::{REFUSED, UNREADABLE};
+
+pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
+    let pids: Vec<u32> = options.pids.iter().chain(&options.more_pids).copied().collect();
+    let tree = Tree::of(&pids);
+    if let Some(gone) = pids.iter().find(|pid| !tree.members.iter().any(|member| member.pid == **pid)) {
+        let error = Message::new("cli-live-no-process").name("pid", gone.to_string());
+        output.error(&error, Some(&Message::new("cli-live-list")));
+        return UNREADABLE;
+    }
+    let Some(driver) = tree.drivers().next() else {
+        let error = Message::new("cli-live-no-training").name("pid", pids[0].to_string());
+        output.error(&error, Some(&Message::new("cli-live-list")));
+        return REFUSED;
+    };
+    output.hint(
+        &Message::new("cli-live-watching")
+            .name("pid", driver.pid.to_string())
+            .name("command", driver.command.join(" "))
+            .count("ranks", tree.drivers().count())
+            .count("workers", tree.workers(driver.pid).count())
+            .count("seconds", i64::try_from(options.live.for_.as_secs()).unwrap_or(i64::MAX)),
+    );
+    let command = driver.command.clone();
+    let place = match Place::of(&options.live) {
+        Ok(place) => place,
+        Err(error) => return unwritten(&error, output),
+    };
+    let recorder = match Recorder::create(place.dir()) {
+        Ok(recorder) => recorder,
+        Err(error) => return unwritten(&error, output),
+    };
+    let interrupted = interruption();
+    let watching = Options { gpus: options.gpu.clone(), stacks: !options.live.no_stacks };
+    let mut watch = Watch::new(&pids, recorder, watching);
+    let mut ticker = Ticker::new();
+    watch.run(&mut |progress| {
+        ticker.tick(progress, options.live.for_, output);
+        until(interrupted.is_set() || progress.elapsed >= options.live.for_)
+    });
+    match watch.finish(command, Vec::new(), Map::new()) {
+        Ok(_) => place.verdict(&options.live, output),
+        Err(error) => unwritten(&error, output),
+    }
+}

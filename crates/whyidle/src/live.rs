@@ -1,0 +1,80 @@
+//! What `attach` and `run` share: where the recording goes, what is said meanwhile, and the verdict at the end.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use whyidle_diagnosis::Message;
+use whyidle_observe::{Flow, Progress};
+
+use crate::args::LiveOptions;
+use crate::output::Output;
+use crate::{UNREADABLE, diagnose};
+
+/// Where a recording is written.
+pub(crate) struct Place {
+    dir: PathBuf,
+    /// Removed at the end, unless the user named the place.
+    temporary: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    pub(crate) fn of(options: &LiveOptions) -> io::Result<Self> {
+        match &options.out {
+            Some(dir) => Ok(Self { dir: dir.clone(), temporary: None }),
+            None => {
+                let temporary = tempfile::Builder::new().prefix("whyidle-").tempdir()?;
+                Ok(Self { dir: temporary.path().to_owned(), temporary: Some(temporary) })
+            }
+        }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Prints the verdict of what was recorded.
+    pub(crate) fn verdict(&self, options: &LiveOptions, output: &Output) -> u8 {
+        let status = diagnose::print(&self.dir, options.step_ms, options.format, options.verbose, output);
+        if self.temporary.is_none() {
+            output.say(&Message::new("cli-live-kept").name("dir", self.dir.display().to_string()));
+        }
+        status
+    }
+}
+
+/// The recording could not be written.
+pub(crate) fn unwritten(error: &io::Error, output: &Output) -> u8 {
+    output.error(&Message::new("cli-live-unwritten").name("reason", error.to_string()), None);
+    UNREADABLE
+}
+
+/// Says now and then how far a watch has come, where somebody looks.
+pub(crate) struct Ticker {
+    said: Option<Duration>,
+}
+
+impl Ticker {
+    pub(crate) fn new() -> Self {
+        Self { said: None }
+    }
+
+    pub(crate) fn tick(&mut self, progress: &Progress, whole: Duration, output: &Output) {
+        const EVERY: Duration = Duration::from_secs(10);
+        let due = self.said.is_none_or(|said| progress.elapsed >= said + EVERY);
+        if due && progress.elapsed >= EVERY {
+            self.said = Some(progress.elapsed);
+            output.hint(
+                &Message::new("cli-live-progress")
+                    .count("seconds", i64::try_from(progress.elapsed.as_secs()).unwrap_or(i64::MAX))
+                    .count("whole", i64::try_from(whole.as_secs()).unwrap_or(i64::MAX))
+                    .count("samples", i64::try_from(progress.main_samples).unwrap_or(i64::MAX)),
+            );
+        }
+    }
+}
+
+/// Goes on until `whole` has passed or somebody interrupts.
+pub(crate) fn until(done: bool) -> Flow {
+    if done { Flow::Stop } else { Flow::Continue }
+}

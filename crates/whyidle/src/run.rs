@@ -1,0 +1,171 @@
+//! `whyidle run`: starts a program, watches it, asks it for a short trace, and gives the verdict.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use whyidle_diagnosis::Message;
+use whyidle_observe::launch::{Program, shell_status};
+use whyidle_observe::ondemand::{Listener, Wanted};
+use whyidle_observe::tree::Member;
+use whyidle_observe::{Flow, Missing, Options, Progress, Recorder, Watch, clock, torch};
+
+use crate::args::RunOptions;
+use crate::live::{Place, Ticker, unwritten};
+use crate::output::Output;
+use crate::{REACHED, UNREADABLE};
+
+/// A program trains steadily after this long in its loop.
+const SETTLED: Duration = Duration::from_secs(4);
+/// Without stacks, or without a loop that they show, this long after the start.
+const SETTLED_UNSEEN: Duration = Duration::from_secs(30);
+/// A client polls every five seconds; so long after a request it has been heard.
+const HEARD_WITHIN: Duration = Duration::from_secs(15);
+/// A trace of a few steps is written within this time, or never.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(90);
+
+pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
+    let place = match Place::of(&options.live) {
+        Ok(place) => place,
+        Err(error) => return unwritten(&error, output),
+    };
+    let recorder = match Recorder::create(place.dir()) {
+        Ok(recorder) => recorder,
+        Err(error) => return unwritten(&error, output),
+    };
+    let (listener, mut missing) = listener(options);
+    let environment: Vec<(&str, String)> =
+        listener.as_ref().map(|listener| listener.environment().to_vec()).unwrap_or_default();
+    let mut program = match Program::start(&options.command, &environment) {
+        Ok(program) => program,
+        Err(error) => {
+            let reason = error.to_string();
+            let program = options.command.first().cloned().unwrap_or_default();
+            let error = Message::new("cli-live-not-started").name("program", program).name("reason", reason);
+            output.error(&error, None);
+            return UNREADABLE;
+        }
+    };
+    let watching = Options { gpus: Vec::new(), stacks: !options.live.no_stacks };
+    let mut watch = Watch::new(&[program.pid()], recorder, watching);
+    let mut more = Map::new();
+    observe(options, &mut watch, &mut program, &mut more, output);
+    if let Some(listener) = &listener {
+        match trace(options, listener, &mut watch, &mut program, place.dir()) {
+            Ok(()) => {}
+            Err(why) => missing.push(why),
+        }
+    }
+    let judged = match watch.finish(options.command.clone(), missing, more) {
+        Ok(_) => place.verdict(&options.live, output),
+        Err(error) => unwritten(&error, output),
+    };
+    if options.stop && program.ended().is_none() {
+        program.stop(Duration::from_secs(10));
+    } else if program.ended().is_none() {
+        output.hint(&Message::new("cli-live-goes-on"));
+    }
+    // The socket stays until the program is gone: without it, its exit would wait for ten seconds.
+    let status = program.wait().map_or(1, shell_status);
+    drop(listener);
+    if options.verdict_exit || options.stop { judged } else { status.max(REACHED) }
+}
+
+/// The socket that the program's profiler polls, unless a trace is unwanted or unsafe.
+fn listener(options: &RunOptions) -> (Option<Listener>, Vec<Missing>) {
+    if options.no_trace {
+        return (None, vec![Missing::new("trace", "not-wanted", "")]);
+    }
+    // Older ones may crash at their start when they are told to poll.
+    if let Some(version) = torch::installed(&options.command)
+        && torch::is_too_old(&version)
+    {
+        return (None, vec![Missing::new("trace", "old-torch", version)]);
+    }
+    match Listener::start() {
+        Ok(listener) => (Some(listener), Vec::new()),
+        Err(error) => (None, vec![Missing::new("trace", "no-socket", error.to_string())]),
+    }
+}
+
+/// Waits until the program trains steadily, then watches it for as long as was asked.
+fn observe(
+    options: &RunOptions,
+    watch: &mut Watch,
+    program: &mut Program,
+    more: &mut Map<String, Value>,
+    output: &Output,
+) {
+    let mut ticker = Ticker::new();
+    let mut steady: Option<(Duration, i64)> = None;
+    watch.run(&mut |progress: &Progress| {
+        ticker.tick(progress, options.live.for_ + SETTLED, output);
+        let seen = progress.training_samples >= 3 && progress.training_for >= SETTLED;
+        if steady.is_none() && (seen || progress.elapsed >= SETTLED_UNSEEN) {
+            steady = Some((progress.elapsed, clock::now_ns()));
+        }
+        let watched = steady.is_some_and(|(since, _)| progress.elapsed >= since + options.live.for_);
+        if watched || program.ended().is_some() { Flow::Stop } else { Flow::Continue }
+    });
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    if let Some((_, since)) = steady {
+        more.insert("steady_from".to_owned(), json!(seconds(since)));
+        more.insert("steady_until".to_owned(), json!(seconds(clock::now_ns())));
+    }
+}
+
+/// Asks every rank for a trace and brings what they write into `dir`.
+fn trace(
+    options: &RunOptions,
+    listener: &Listener,
+    watch: &mut Watch,
+    program: &mut Program,
+    dir: &Path,
+) -> Result<(), Missing> {
+    let missing = |code, detail: String| Missing::new("trace", code, detail);
+    let drivers: Vec<Member> = watch.tree().drivers().cloned().collect();
+    if program.ended().is_some() {
+        return Err(missing("ended", String::new()));
+    }
+    let Some(first) = drivers.first() else { return Err(missing("no-torch", String::new())) };
+    if let Some(version) = first.software.torch.clone().filter(|version| torch::is_too_old(version)) {
+        return Err(missing("old-torch", version));
+    }
+    let wanted = Wanted { steps: options.trace_steps, stacks: options.stacks };
+    for driver in &drivers {
+        listener.ask(driver.pid, wanted);
+    }
+    let asked = std::time::Instant::now();
+    let mut problem = None;
+    watch.run(&mut |_: &Progress| {
+        let written = drivers.iter().all(|driver| listener.trace(driver.pid).is_some());
+        let heard = drivers.iter().all(|driver| listener.delivered(driver.pid).is_some());
+        problem = match (written, heard) {
+            (true, _) => return Flow::Stop,
+            _ if program.ended().is_some() => Some(missing("ended", String::new())),
+            (false, false) if asked.elapsed() > HEARD_WITHIN => Some(missing("not-polled", String::new())),
+            (false, true) if asked.elapsed() > HEARD_WITHIN + WRITTEN_WITHIN => {
+                Some(missing("not-written", WRITTEN_WITHIN.as_secs().to_string()))
+            }
+            _ => None,
+        };
+        if problem.is_some() { Flow::Stop } else { Flow::Continue }
+    });
+    let mut brought = 0;
+    for driver in &drivers {
+        listener.withdraw(driver.pid);
+        if let Some(path) = listener.trace(driver.pid) {
+            let name = match driver.number("RANK").filter(|_| drivers.len() > 1) {
+                Some(rank) => format!("trace_rank{rank}.json"),
+                None => "trace.json".to_owned(),
+            };
+            let copied = std::fs::copy(&path, dir.join(name));
+            copied.map_err(|error| missing("unwritten", error.to_string()))?;
+            brought += 1;
+        }
+    }
+    match problem {
+        Some(problem) if brought < drivers.len() => Err(problem),
+        _ => Ok(()),
+    }
+}

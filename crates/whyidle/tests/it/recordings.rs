@@ -1,0 +1,221 @@
+//! `whyidle diagnose` on recordings without a trace: the right family, the right function, and no worse than the
+//! trace where there is one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{LANGUAGES, root, run, whyidle};
+
+/// Recordings that ship, without traces; what must come first, and what the verdict must name.
+const SHIPPED: [(&str, &str, &str); 18] = [
+    ("tok_heavy_workers2", "data.workers", "TokenizeOnTheFly.__getitem__"),
+    ("tok_heavy_workers12", "compute.bound", ""),
+    ("tok_workers0", "data.in_process", "TokenizeOnTheFly.__getitem__"),
+    ("jsonl_worker1", "data.workers", "JsonLines.__getitem__"),
+    ("gc_every_step", "host.python", "<lambda>"),
+    ("h2d_pageable", "data.transfer", "conv.<locals>.step"),
+    ("h2d_pinned", "data.workers", ""),
+    ("hf_llama_bf16_w0", "data.in_process", "Raw.__getitem__"),
+    ("opt_forloop", "host.optimizer", ""),
+    ("fed", "compute.bound", ""),
+    ("fed_small", "host.launch", ""),
+    ("fp32_strict", "compute.bound", ""),
+    ("ckpt_needless", "compute.bound", ""),
+    ("sync_item", "host.launch", ""),
+    ("straggler_data", "rank.straggler", ""),
+    ("pp_m2", "pipeline.bubble", ""),
+    ("ddp_small", "host.launch", ""),
+    ("fsdp_full", "host.launch", ""),
+];
+
+fn recordings() -> PathBuf {
+    root().join("crates/whyidle/tests/recordings")
+}
+
+/// The JSON report on a recording.
+fn diagnosed(dir: &Path) -> Value {
+    let run = run(&["diagnose", &dir.display().to_string(), "--format", "json"]);
+    assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{}", dir.display());
+    serde_json::from_str(&run.out).unwrap()
+}
+
+fn primary(report: &Value) -> &str {
+    report["verdict"]["primary"].as_str().unwrap()
+}
+
+/// The part of a cause before the dot; recomputation is compute, a late rank and the pipeline are families of
+/// their own.
+fn family(cause: &str) -> &str {
+    match cause {
+        "memory.recompute" => "compute",
+        cause => cause.split('.').next().unwrap_or(cause),
+    }
+}
+
+#[test]
+fn samples_alone_name_cause_and_function() {
+    for (name, cause, function) in SHIPPED {
+        let report = diagnosed(&recordings().join(name));
+        assert_eq!(primary(&report), cause, "{name}");
+        let sentence = report["verdict"]["sentence"]["text"].as_str().unwrap();
+        assert!(sentence.contains(function), "{name}: {sentence}");
+        let total: f64 =
+            report["ledger"].as_array().unwrap().iter().map(|line| line["ms"].as_f64().unwrap()).sum();
+        let step = report["step"]["unprofiled_ms"].as_f64().unwrap();
+        assert!((total - step).abs() < 1e-5, "{name}: the ledger sums to {total} ms, the step is {step} ms");
+    }
+}
+
+#[test]
+fn what_the_instruments_hint_at_is_a_finding() {
+    let causes = |name: &str| {
+        let report = diagnosed(&recordings().join(name));
+        let findings = report["findings"].as_array().unwrap().clone();
+        findings.iter().map(|finding| finding["cause"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(causes("fp32_strict").contains(&"compute.precision".to_owned()));
+    assert!(causes("ckpt_needless").contains(&"memory.recompute".to_owned()));
+    assert_eq!(causes("fed"), Vec::<String>::new());
+    // At the software power cap, as busy cards are: no throttling.
+    assert!(!causes("tok_heavy_workers12").contains(&"power.throttle".to_owned()));
+}
+
+#[test]
+fn a_pin_memory_thread_is_not_cured_by_workers() {
+    let report = diagnosed(&recordings().join("h2d_pinned"));
+    assert_eq!(report["findings"][0]["remedy"]["summary"]["msg"], "fix-live-pin-thread");
+}
+
+#[test]
+fn recordings_without_a_part_still_get_what_the_rest_carries() {
+    let dir = tempfile::tempdir().unwrap();
+    let without = |files: &[&str], name: &str| {
+        let target = dir.path().join(format!("{name}-{}", files.join("-")));
+        fs::create_dir_all(&target).unwrap();
+        for entry in fs::read_dir(recordings().join(name)).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if !files.contains(&file.as_str()) {
+                fs::copy(&path, target.join(file)).unwrap();
+            }
+        }
+        target
+    };
+    let report = diagnosed(&without(&["case.json"], "tok_heavy_workers2"));
+    assert_eq!((primary(&report), report["step"]["found_by"].as_str()), ("data.workers", Some("batches")));
+    let report = diagnosed(&without(&["case.json", "proc.csv"], "tok_heavy_workers2"));
+    assert_eq!((primary(&report), report["step"]["found_by"].as_str()), ("data.workers", Some("second")));
+    let report = diagnosed(&without(&["stacks.txt"], "tok_heavy_workers2"));
+    assert_eq!(report["verdict"]["confidence"], "low");
+    // Without a GPU, the host's side only; nothing is claimed of the GPU.
+    let report = diagnosed(&without(&["nvml.csv"], "tok_workers0"));
+    assert_eq!((primary(&report), &report["working_share"]), ("data.in_process", &Value::Null));
+    let nothing = without(&["nvml.csv", "stacks.txt"], "fed");
+    let refused = run(&["diagnose", &nothing.display().to_string()]);
+    assert_eq!(refused.status, Some(1), "{}", refused.out);
+}
+
+#[test]
+fn the_step_is_found_from_the_bytes_that_workers_write() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, truth) in
+        [("fed", 58.5), ("fed_small", 24.7), ("jsonl_worker1", 56.7), ("gc_every_step", 208.0)]
+    {
+        let target = dir.path().join(name);
+        fs::create_dir(&target).unwrap();
+        for file in ["nvml.csv", "proc.csv", "stacks.txt"] {
+            fs::copy(recordings().join(name).join(file), target.join(file)).unwrap();
+        }
+        let observed: Value =
+            serde_json::from_str(&fs::read_to_string(recordings().join(name).join("case.json")).unwrap())
+                .unwrap();
+        let observed = observed["observed_step_ms_mean"].as_f64().unwrap_or(truth);
+        let found = diagnosed(&target)["step"]["unprofiled_ms"].as_f64().unwrap();
+        assert!((found - observed).abs() / observed < 0.05, "{name}: {found} ms, observed {observed} ms");
+    }
+}
+
+#[test]
+fn screens_of_recordings() {
+    for lang in LANGUAGES {
+        for name in ["tok_heavy_workers2", "fed"] {
+            let path = format!("crates/whyidle/tests/recordings/{name}");
+            let output = whyidle(&["diagnose", &path, "--lang", lang, "-v"]).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            insta::assert_snapshot!(format!("recording.{name}.{lang}"), text);
+        }
+    }
+}
+
+/// Every recording of the lab, its traces removed: the right family on nine of ten, and on all that have one GPU
+/// the function where one is planted.
+#[test]
+fn the_lab_without_its_traces() {
+    let Some(lab) = std::env::var_os("WHYIDLE_LAB").map(PathBuf::from) else {
+        println!("skipped: WHYIDLE_LAB names no folder of recordings");
+        return;
+    };
+    let truth: Value = serde_json::from_str(&fs::read_to_string(lab.join("truth.json")).unwrap()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (mut right, mut all, mut wrong) = (0, 0, Vec::new());
+    for (name, expected) in truth.as_object().unwrap() {
+        let from = lab.join(name);
+        if expected["ranks"] != 1 || !from.join("stacks.txt").exists() {
+            continue;
+        }
+        let target = dir.path().join(name);
+        fs::create_dir(&target).unwrap();
+        for entry in fs::read_dir(&from).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if !file.starts_with("trace") {
+                fs::copy(&path, target.join(file)).unwrap();
+            }
+        }
+        let report = diagnosed(&target);
+        let causes = expected["primary"].as_array().unwrap().iter().map(|cause| cause.as_str().unwrap());
+        let is_right = causes.clone().any(|cause| family(cause) == family(primary(&report)));
+        all += 1;
+        right += usize::from(is_right);
+        if !is_right {
+            wrong.push(format!("{name}: {} for {:?}", primary(&report), causes.collect::<Vec<_>>()));
+        }
+        let sentence = report["verdict"]["sentence"]["text"].as_str().unwrap();
+        let function = match name {
+            name if name.starts_with("tok_") && !is_fed(expected) => "TokenizeOnTheFly.__getitem__",
+            name if name.starts_with("jsonl_") => "JsonLines.__getitem__",
+            name if name.starts_with("gc_") => "<lambda>",
+            _ => "",
+        };
+        assert!(sentence.contains(function), "{name}: {sentence}");
+    }
+    println!("{right} of {all} families right without a trace; wrong: {wrong:?}");
+    assert!(all > 20 && right * 10 >= all * 9, "{wrong:#?}");
+}
+
+fn is_fed(expected: &Value) -> bool {
+    expected["primary"].as_array().unwrap().iter().any(|cause| cause == "compute.bound")
+}
+
+/// With its traces, a recording gets the trace's own verdict and the samples' evidence beside it.
+#[test]
+fn the_lab_with_its_traces() {
+    let Some(lab) = std::env::var_os("WHYIDLE_LAB").map(PathBuf::from) else {
+        println!("skipped: WHYIDLE_LAB names no folder of recordings");
+        return;
+    };
+    let truth: Value = serde_json::from_str(&fs::read_to_string(lab.join("truth.json")).unwrap()).unwrap();
+    for (name, expected) in truth.as_object().unwrap() {
+        let path = lab.join(name).display().to_string();
+        if expected["ranks"] != 1 || !Path::new(&path).exists() {
+            continue;
+        }
+        let traced = run(&["trace", &path, "--format", "json"]);
+        let both = run(&["diagnose", &path, "--format", "json"]);
+        assert_eq!(traced.status, both.status, "{name}");
+        let verdict = |text: &str| serde_json::from_str::<Value>(text).unwrap()["verdict"]["primary"].clone();
+        assert_eq!(verdict(&traced.out), verdict(&both.out), "{name}");
+    }
+}

@@ -1,0 +1,165 @@
+//! `attach` and `run` without a training program: status, signals, clear words, and what is left behind.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{root, run, whyidle};
+
+/// Waits until `done`, and fails when that takes longer than anything should.
+fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// The stand-in for NVML that the workspace builds, beside this test's own program.
+fn standin() -> PathBuf {
+    // Naming the crate makes cargo build its library.
+    let replay = whyidle_standin::replay::Replay::read("");
+    assert_eq!(replay.count(), 0);
+    let beside = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let found = fs::read_dir(&beside).unwrap().map(|entry| entry.unwrap().path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("libwhyidle_standin") && name.ends_with(".so")
+    });
+    found.max_by_key(|path| fs::metadata(path).and_then(|file| file.modified()).ok()).expect("the stand-in")
+}
+
+#[test]
+fn processes_that_are_no_training_program_are_said_to_be_none() {
+    let gone = run(&["attach", "4194300"]);
+    assert_eq!(gone.status, Some(2));
+    assert!(gone.err.contains("there is no process 4194300"), "{}", gone.err);
+    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+    let other = run(&["attach", &child.id().to_string()]);
+    assert!(is_alive(child.id()), "watching must not harm");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(other.status, Some(1));
+    assert!(other.err.contains("have not loaded PyTorch"), "{}", other.err);
+}
+
+#[test]
+fn run_returns_the_programs_own_status_and_output() {
+    let found = run(&["run", "--no-trace", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
+    assert_eq!(found.status, Some(7));
+    assert!(found.out.starts_with("out\n") && found.err.contains("err\n"), "{}", found.out);
+    assert!(found.out.contains("No verdict"), "{}", found.out);
+    let judged = run(&["run", "--no-trace", "--verdict-exit", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(judged.status, Some(1));
+    let missing = run(&["run", "--", "/nonexistent/program"]);
+    assert_eq!(missing.status, Some(2));
+    assert!(missing.err.contains("could not be started"), "{}", missing.err);
+}
+
+#[test]
+fn signals_reach_the_program_and_it_decides() {
+    let dir = tempfile::tempdir().unwrap();
+    let marker = dir.path().join("ready");
+    let script = format!("trap 'exit 42' TERM; touch {}; while :; do sleep 0.05; done", marker.display());
+    let mut watcher = started(&["run", "--no-trace", "--", "sh", "-c", &script]);
+    eventually("the program is ready", || marker.exists());
+    kill(watcher.id(), "-TERM");
+    assert_eq!(watcher.wait().unwrap().code(), Some(42));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let before = leftovers();
+    let found = run(&["run", "--", "sh", "-c", "env | grep KINETO_"]);
+    assert!(
+        found.out.contains("KINETO_USE_DAEMON=1")
+            && found.out.contains("KINETO_IPC_SOCKET_DIR=/tmp/whyidle-")
+    );
+    let dir =
+        found.out.lines().find_map(|line| line.strip_prefix("KINETO_IPC_SOCKET_DIR=")).unwrap().to_owned();
+    assert!(!Path::new(&dir).exists(), "{dir}");
+    assert!(leftovers() <= before || before == 0, "temporary folders are left");
+}
+
+fn leftovers() -> usize {
+    // Other tests make such folders at the same time; none may stay for long.
+    let own = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("whyidle-");
+    fs::read_dir("/tmp").unwrap().flatten().filter(own).count()
+}
+
+#[test]
+fn a_killed_watcher_leaves_a_readable_recording_and_an_unharmed_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, pid_file) = (dir.path().join("recording"), dir.path().join("pid"));
+    let script = format!("echo $$ > {}; exec sleep 600", pid_file.display());
+    let mut watcher =
+        started(&["run", "--no-trace", "--out", &out.display().to_string(), "--", "sh", "-c", &script]);
+    let rows = || fs::read_to_string(out.join("proc.csv")).map_or(0, |text| text.lines().count());
+    eventually("rows are on disk", || rows() > 3);
+    kill(watcher.id(), "-KILL");
+    watcher.wait().unwrap();
+    let program: u32 = fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    assert!(is_alive(program));
+    kill(program, "-KILL");
+    let read = run(&["diagnose", &out.display().to_string()]);
+    // No GPU, no Python: no verdict, but every file is read.
+    assert_eq!((read.status, read.err.as_str()), (Some(1), ""));
+    assert!(read.out.contains("proc.csv"), "{}", read.out);
+}
+
+#[test]
+fn gpus_are_read_through_the_real_library_interface() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("recording");
+    let replayed = root().join("crates/whyidle/tests/recordings/tok_heavy_workers2/nvml.csv");
+    let output = whyidle(&["run", "--no-trace", "--out", &out.display().to_string(), "--", "sleep", "2"])
+        .env("WHYIDLE_NVML", standin())
+        .env("WHYIDLE_STANDIN", &replayed)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let recording: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("recording.json")).unwrap()).unwrap();
+    assert_eq!(recording["gpus"][0]["name"], "NVIDIA H200");
+    assert_eq!(recording["driver"], "580.159.04");
+    let table = fs::read_to_string(out.join("nvml.csv")).unwrap();
+    let row: Vec<&str> = table.lines().last().unwrap().split(',').collect();
+    let header: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let value = |name: &str| row[header.iter().position(|column| *column == name).unwrap()];
+    assert_eq!((value("mem_total"), value("power_limit_mw")), ("150754820096", "700000"));
+    assert!(value("graphics_util").parse::<f64>().is_ok(), "{row:?}");
+}
+
+#[test]
+fn a_driver_that_vanishes_ends_the_gpu_samples_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("recording");
+    let replayed = root().join("crates/whyidle/tests/recordings/fed/nvml.csv");
+    let output = whyidle(&["run", "--no-trace", "--out", &out.display().to_string(), "--", "sleep", "8"])
+        .env("WHYIDLE_NVML", standin())
+        .env("WHYIDLE_STANDIN", &replayed)
+        .env("WHYIDLE_STANDIN_ANSWERS", "5")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let recording = fs::read_to_string(out.join("recording.json")).unwrap();
+    assert!(recording.contains("nvml-vanished"), "{recording}");
+    assert!(fs::read_to_string(out.join("proc.csv")).unwrap().lines().count() > 20);
+}
+
+fn started(args: &[&str]) -> Child {
+    // A group of its own: the test's own signals must not reach it.
+    whyidle(args).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
+}
+
+fn kill(pid: u32, signal: &str) {
+    let status = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(status.success());
+}
