@@ -16,12 +16,10 @@ use whyidle_replay::program::Program;
 use whyidle_replay::simulate::{Fidelity, Lengths, fidelity, steady};
 use whyidle_replay::unprofiled::{self, Fit, OpenEnded, Refused, Trust};
 
+use crate::edit::RUNS_DIFFER;
 use crate::known::Known;
 use crate::projection::project;
 use crate::verdict::{Basis, Estimate};
-
-/// The same step timed in another run.
-const RUNS_DIFFER: f64 = 1.015;
 
 /// Above this replay error, or with more time than this that no edge explains, nothing is predicted.
 pub(crate) const REPLAY_LIMIT: f64 = 0.10;
@@ -131,7 +129,7 @@ impl<'a> Case<'a> {
                             high_ns: found
                                 .high_ns
                                 .min(traced)
-                                .max((cap(found.ns) as f64 * RUNS_DIFFER) as i64),
+                                .max((cap(found.ns) as f64 * (1.0 + RUNS_DIFFER)) as i64),
                         };
                         basis = Basis::Estimated;
                         device_bound = found.device_bound;

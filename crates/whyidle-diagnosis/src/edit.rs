@@ -17,6 +17,9 @@ use whyidle_replay::simulate::{Lengths, steady};
 use crate::case::{Case, Replayed};
 use crate::verdict::{Change, Estimate, Gain, Method};
 
+/// The same step timed in another run, relative to itself.
+pub(crate) const RUNS_DIFFER: f64 = 0.015;
+
 /// Relative uncertainty of a replayed step: where the device sets the pace afterwards, kernels keep their length;
 /// where the host does, its speed outside the profiler is an estimate.
 const AFTER_DEVICE_BOUND: f64 = 0.04;
@@ -41,6 +44,10 @@ pub(crate) struct Edit<'a> {
     feeds: bool,
     /// It fills a pipeline that waits for its neighbours.
     fills: bool,
+    /// It makes collectives rarer, shorter, or of more samples.
+    eases_collectives: bool,
+    /// The step may become longer than today's.
+    lengthens: bool,
     /// What a kernel model says of its own doubt.
     kernels: Option<Saving>,
     /// The host's own work may become slower by this factor.
@@ -71,6 +78,8 @@ impl<'a> Edit<'a> {
             shortens_kernels: false,
             feeds: false,
             fills: false,
+            eases_collectives: false,
+            lengthens: false,
             kernels: None,
             slower_host: 1.0,
             doubt: 0.0,
@@ -106,6 +115,19 @@ impl<'a> Edit<'a> {
             apply(program, lengths);
             slow_host(program, lengths, factor);
         });
+        self.lengthens = true;
+        self
+    }
+
+    /// It makes collectives rarer, shorter, or of more samples.
+    pub(crate) fn easing_collectives(mut self) -> Self {
+        self.eases_collectives = true;
+        self
+    }
+
+    /// The step may become longer than today's: what was asked for is less than today's setting.
+    pub(crate) fn lengthening(mut self) -> Self {
+        self.lengthens = true;
         self
     }
 
@@ -180,7 +202,11 @@ pub(crate) fn gain_together(case: &Case<'_>, edits: &[&Edit<'_>]) -> Option<Gain
         let most: i64 = edits.iter().filter_map(|edit| edit.kernels).map(|k| k.best + k.pauses).sum();
         reached.ns = reached.ns.max(case.step.ns - most);
     }
-    edits.iter().filter_map(|edit| edit.floor).for_each(|(ns, limit)| reached.not_below(ns, limit));
+    // The collectives' own time is no limit where another edit makes them fewer.
+    let eased = any(|edit| edit.eases_collectives);
+    let floors =
+        edits.iter().filter_map(|edit| edit.floor).filter(|(_, limit)| !eased || *limit != "comm.exposed");
+    floors.for_each(|(ns, limit)| reached.not_below(ns, limit));
     if case.is_paced_by_loader() && !any(|edit| edit.feeds) {
         // The loader delivers at its own pace, whatever else becomes faster.
         reached.not_below(case.step.ns, "data.workers");
@@ -190,16 +216,24 @@ pub(crate) fn gain_together(case: &Case<'_>, edits: &[&Edit<'_>]) -> Option<Gain
         // gain is not in this trace.
         reached.not_below(case.step.ns, "pipeline.bubble");
     }
-    let ns = reached.ns.clamp(1, case.step.ns.max(1));
+    let longest = if any(|edit| edit.lengthens) { i64::MAX } else { case.step.ns.max(1) };
+    let ns = reached.ns.clamp(1, longest);
+    let weakest = edits.iter().map(|edit| edit.method).max().unwrap_or(last.method);
+    if weakest == Method::Bound {
+        // Anything from there up to today's step.
+        let high_ns = case.step.high_ns.max(ns);
+        let step_after = Estimate { ns, low_ns: ns, high_ns };
+        let change = last.change.clone();
+        return Some(Gain { step_after, method: weakest, change, next_limit: reached.limit });
+    }
     let mut step_after = interval(case, edits, ns, device_bound);
     let slower: f64 = edits.iter().map(|edit| edit.slower_host).product();
     if slower > 1.0 {
         slow_host(&replayed.program, &mut lengths, slower);
         let slowed = steady(&replayed.program, &lengths, steps).period;
         let ns = ((case.step.ns - replayed.period + slowed) as f64 * per_sample) as i64;
-        step_after.high_ns = step_after.high_ns.max(ns.min(case.step.ns));
+        step_after.high_ns = step_after.high_ns.max(ns.min(longest));
     }
-    let weakest = edits.iter().map(|edit| edit.method).max().unwrap_or(last.method);
     Some(Gain { step_after, method: weakest, change: last.change.clone(), next_limit: reached.limit })
 }
 
@@ -235,10 +269,12 @@ fn interval(case: &Case<'_>, edits: &[&Edit<'_>], ns: i64, device_bound: bool) -
     step
 }
 
-/// A step after a change with its interval: relative to itself, but nothing is doubtful where nothing is saved.
+/// A step after a change with its interval: relative to itself, but no more is doubtful than is saved.
 pub(crate) fn around(case: &Case<'_>, ns: i64, spread: f64) -> Estimate {
-    let saved = (case.step.ns - ns).max(0);
-    let doubt = ((ns as f64 * spread) as i64).min(saved);
+    let saved = (case.step.ns - ns).abs();
+    // Runs of one program differ by this much even where nothing is saved.
+    let least = (ns as f64 * RUNS_DIFFER) as i64;
+    let doubt = ((ns as f64 * spread) as i64).min(saved).max(least);
     let (low, high) = (case.step.low_ns - case.step.ns, case.step.high_ns - case.step.ns);
     let part = ns as f64 / case.step.ns.max(1) as f64;
     Estimate {
@@ -267,8 +303,12 @@ fn limit(case: &Case<'_>, replayed: &Replayed, lengths: &Lengths) -> (bool, &'st
     let path = critical_path(program, lengths, replayed.steps.clone());
     let mut totals: FxHashMap<&'static str, i64> = FxHashMap::default();
     for (node, &ns) in program.gpu.iter().zip(&path.gpu) {
-        let collective = case.facts.works[node.activity.index()] == Work::Collective;
-        *totals.entry(if collective { "comm.exposed" } else { "compute.bound" }).or_default() += ns;
+        let id = match case.facts.works[node.activity.index()] {
+            Work::Collective => "comm.exposed",
+            Work::HostCopy => Line::DataTransfer.id(),
+            _ => "compute.bound",
+        };
+        *totals.entry(id).or_default() += ns;
     }
     *totals.entry("compute.bound").or_default() += path.pause_ns;
     for (node, &ns) in program.host.iter().zip(&path.host) {
@@ -276,13 +316,8 @@ fn limit(case: &Case<'_>, replayed: &Replayed, lengths: &Lengths) -> (bool, &'st
     }
     *totals.entry(Line::HostLaunch.id()).or_default() += path.latency_ns;
     let device: i64 = path.gpu.iter().sum::<i64>() + path.pause_ns;
-    let device_bound = 2 * device > path.total_ns;
-    let of_device = |id: &str| matches!(id, "compute.bound" | "comm.exposed");
-    let largest = totals
-        .into_iter()
-        .filter(|(id, _)| of_device(id) == device_bound)
-        .max_by_key(|&(id, ns)| (ns, std::cmp::Reverse(id)));
-    (device_bound, largest.map_or("host.launch", |(id, _)| id))
+    let largest = totals.into_iter().max_by_key(|&(id, ns)| (ns, std::cmp::Reverse(id)));
+    (2 * device > path.total_ns, largest.map_or("host.launch", |(id, _)| id))
 }
 
 /// The cause that a host context stands for as a limit.

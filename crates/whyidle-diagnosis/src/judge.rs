@@ -3,6 +3,7 @@
 use whyidle_analysis::distribution::outliers;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::steps::Excluded;
+use whyidle_model::Severity;
 
 use crate::case::Case;
 use crate::causes::CAUSES;
@@ -43,6 +44,11 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted
     let resident: i64 = shown.working() + shown.line(Line::Communication).ns;
     let mut quality = notes(shown.trace);
     quality.extend(step_notes(shown));
+    let critical_path = if wanted.critical_path { critical(shown) } else { None };
+    if wanted.critical_path && critical_path.is_none() {
+        let text = Message::new("note-no-critical-path");
+        quality.push(QualityNote { code: "no-critical-path", severity: Severity::Suspect, count: 1, text });
+    }
     Some(Verdict {
         subject: subject(cases),
         step: step_of(shown),
@@ -53,7 +59,7 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted
         next: next_command(shown, ruling.primary, path),
         ladder: ladder(shown, &findings, &ruling),
         what_if: wanted.what_if.iter().map(|asked| answer(shown, asked)).collect(),
-        critical_path: if wanted.critical_path { critical(shown) } else { None },
+        critical_path,
         ruling,
         findings,
         replay: shown.replay.as_ref().map(|replayed| ReplayQuality {
@@ -184,7 +190,6 @@ const LISTED_STEPS: usize = 8;
 
 /// What must be known about the steps that were taken.
 fn step_notes(case: &Case<'_>) -> Vec<QualityNote> {
-    use whyidle_model::Severity;
     let mut out = Vec::new();
     let mut note = |code, severity, count: usize, text: Message| {
         out.push(QualityNote { code, severity, count: count as u64, text });

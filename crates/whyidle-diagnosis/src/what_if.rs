@@ -3,8 +3,8 @@
 use crate::case::Case;
 use crate::causes::{CAUSES, Lever, cause};
 use crate::edit::{Edit, gain_together};
-use crate::message::Message;
-use crate::verdict::Gain;
+use crate::message::{Arg, Message};
+use crate::verdict::{Change, Gain};
 
 /// What may be given to a lever after `=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub struct WhatIf {
 /// Why a `--what-if` is not understood, with a hint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotUnderstood {
+    /// The cause that was asked for, as it was written.
+    pub cause: String,
     /// What is wrong.
     pub reason: Message,
     /// What would be right.
@@ -71,8 +73,19 @@ impl WhatIf {
     /// # Errors
     /// An unknown cause, one without a remedy that can be replayed, or a value it does not take.
     pub fn parse(text: &str) -> Result<Self, NotUnderstood> {
-        let remedies = text.split('+').map(remedy).collect::<Result<_, _>>()?;
-        Ok(Self { asked: text.to_owned(), remedies })
+        let remedies: Vec<(&'static str, Option<Setting>)> =
+            text.split('+').map(remedy).collect::<Result<_, _>>()?;
+        for (at, (id, _)) in remedies.iter().enumerate() {
+            if remedies[..at].iter().any(|(before, _)| before == id) {
+                return Err(NotUnderstood {
+                    cause: (*id).to_owned(),
+                    reason: Message::new("what-if-twice").name("cause", *id),
+                    hint: Message::new("what-if-twice-hint"),
+                });
+            }
+        }
+        let asked = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Self { asked, remedies })
     }
 }
 
@@ -83,12 +96,14 @@ fn remedy(text: &str) -> Result<(&'static str, Option<Setting>), NotUnderstood> 
     };
     let Some(found) = cause(id) else {
         return Err(NotUnderstood {
+            cause: id.to_owned(),
             reason: Message::new("what-if-unknown").name("cause", id),
             hint: Message::new("what-if-causes").name("causes", levers().join(", ")),
         });
     };
     let Some(lever) = found.lever else {
         return Err(NotUnderstood {
+            cause: id.to_owned(),
             reason: Message::new("what-if-no-lever").name("cause", found.id),
             hint: Message::new("what-if-causes").name("causes", levers().join(", ")),
         });
@@ -107,10 +122,13 @@ fn setting(lever: Lever, id: &'static str, value: &str) -> Result<Setting, NotUn
         Takes::Count(most) => {
             value.parse().ok().filter(|count| (1..=most).contains(count)).map(Setting::Count)
         }
-        Takes::OneOf(words) => words.iter().find(|word| **word == value).map(|word| Setting::Word(word)),
+        Takes::OneOf(words) => {
+            words.iter().find(|word| word.eq_ignore_ascii_case(value)).map(|word| Setting::Word(word))
+        }
         Takes::Name => (!value.is_empty()).then(|| Setting::Name(value.to_owned())),
     };
     read.ok_or_else(|| NotUnderstood {
+        cause: id.to_owned(),
         reason: Message::new("what-if-bad-value").name("cause", id).name("value", value),
         hint: match lever.takes {
             Takes::Nothing => Message::new("what-if-takes-nothing").name("cause", id),
@@ -130,6 +148,8 @@ pub struct Answer {
     pub asked: String,
     /// The causes in it.
     pub causes: Vec<&'static str>,
+    /// What is changed, in the order of the causes.
+    pub changes: Vec<Change>,
     /// What it would bring; `None` where nothing may be predicted.
     pub gain: Option<Gain>,
     /// Remarks: what is missing from the trace, what was assumed, what to beware of.
@@ -144,11 +164,11 @@ pub(crate) fn answer(case: &Case<'_>, asked: &WhatIf) -> Answer {
         let Some(cause) = cause(id) else { continue };
         let edit = cause.lever.and_then(|lever| (lever.edit)(case, setting.as_ref()));
         match edit {
-            Some(edit) => edits.push(edit),
-            None => notes.push(Message::new("what-if-nothing-there").name("cause", *id)),
-        }
-        if *id == "comm.exposed" && has_batch_norm(case) {
-            notes.push(Message::new("what-if-batch-norm"));
+            Some(edit) => {
+                notes.extend(remarks(case, id, setting.as_ref()));
+                edits.push(edit);
+            }
+            None => notes.push(why_not(case, id, setting.as_ref())),
         }
     }
     let usable = case.replay.as_ref().is_some_and(|replayed| replayed.is_usable());
@@ -157,7 +177,47 @@ pub(crate) fn answer(case: &Case<'_>, asked: &WhatIf) -> Answer {
         notes.push(Message::new("what-if-no-replay"));
     }
     let causes = asked.remedies.iter().map(|(id, _)| *id).collect();
-    Answer { asked: asked.asked.clone(), causes, gain, notes }
+    let changes = edits.iter().map(|edit| edit.change.clone()).collect();
+    Answer { asked: asked.asked.clone(), causes, changes, gain, notes }
+}
+
+/// Why a remedy changes nothing in this trace.
+fn why_not(case: &Case<'_>, id: &'static str, setting: Option<&Setting>) -> Message {
+    match (id, setting) {
+        ("data.workers", Some(Setting::Count(count)))
+            if case.known.workers.is_some_and(|now| *count < now) =>
+        {
+            let now = case.known.workers.unwrap_or_default();
+            Message::new("what-if-fewer-workers").count("now", now)
+        }
+        (_, Some(Setting::Name(name))) => Message::new("what-if-no-such-name").name("name", name),
+        _ => Message::new("what-if-nothing-there").name("cause", id),
+    }
+}
+
+/// What must be known beside an answer.
+fn remarks(case: &Case<'_>, id: &str, setting: Option<&Setting>) -> Option<Message> {
+    match id {
+        "comm.exposed" if has_batch_norm(case) => Some(Message::new("what-if-batch-norm")),
+        "data.workers" if case.known.workers.is_none() && setting.is_some() => {
+            Some(Message::new("what-if-workers-unknown"))
+        }
+        "memory.headroom" => Some(memory_of(case, Setting::count(setting).unwrap_or(1))),
+        "pipeline.bubble" => Some(Message::new("what-if-per-sample")),
+        _ => None,
+    }
+}
+
+/// Whether memory allows a batch so many times as large, as far as can be said.
+fn memory_of(case: &Case<'_>, times: u32) -> Message {
+    let capacity = case.properties().map(|gpu| gpu.memory_bytes).filter(|&bytes| bytes > 0);
+    match case.known.peak_memory.zip(capacity) {
+        Some((peak, capacity)) if peak as f64 * f64::from(times) > capacity as f64 => {
+            Message::new("what-if-memory").with("bytes", Arg::Bytes(i64::try_from(peak).unwrap_or(i64::MAX)))
+        }
+        Some(_) => Message::new("what-if-per-sample"),
+        None => Message::new("what-if-memory-unknown"),
+    }
 }
 
 /// Statistics of a batch depend on its size.

@@ -243,10 +243,11 @@ pub fn fidelity(program: &Program, recorded_start: i64, recorded_end: i64) -> Fi
     let end =
         program.steps.iter().map(|step| replay.run(&lengths, step.clone())).max().unwrap_or(recorded_end);
     let length = (recorded_end - recorded_start).max(1) as f64;
+    let whole = (program.recorded_end - program.start).max(1) as f64;
     Fidelity {
         error: (end - recorded_end).abs() as f64 / length,
-        slack: program.slack as f64 / length,
-        unrecorded: program.unrecorded as f64 / length,
+        slack: program.slack as f64 / whole,
+        unrecorded: program.unrecorded as f64 / whole,
     }
 }
 

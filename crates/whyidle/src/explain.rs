@@ -25,7 +25,7 @@ pub(crate) fn run(cause: Option<&str>, output: &Output) -> u8 {
 }
 
 /// The known id most like `cause`, if one is like it at all.
-fn nearest(cause: &str) -> Option<&'static str> {
+pub(crate) fn nearest(cause: &str) -> Option<&'static str> {
     let distance = |id: &str| edit_distance(&cause.to_ascii_lowercase(), id);
     let near = CAUSES.iter().min_by_key(|id| (distance(id), id.len()))?;
     let contained = CAUSES.iter().find(|id| !cause.is_empty() && id.contains(cause));

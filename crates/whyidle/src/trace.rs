@@ -16,10 +16,11 @@ use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
 use whyidle_report::{
-    refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
+    CAUSES, refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
 };
 
 use crate::args::{Format, TraceOptions};
+use crate::explain;
 use crate::output::Output;
 use crate::progress;
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -104,8 +105,21 @@ pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict
 
 /// What is wanted beside the verdict.
 fn wanted(options: &TraceOptions) -> Result<Wanted, NotUnderstood> {
-    let what_if = options.what_if.iter().map(|text| WhatIf::parse(text)).collect::<Result<_, _>>()?;
+    let parse = |text: &String| WhatIf::parse(text).map_err(suggest);
+    let what_if = options.what_if.iter().map(parse).collect::<Result<_, _>>()?;
     Ok(Wanted { what_if, critical_path: options.critical_path })
+}
+
+/// A cause that has a page is known, though it cannot be replayed; a slip finds what was meant.
+fn suggest(mut wrong: NotUnderstood) -> NotUnderstood {
+    if wrong.reason.id == "what-if-unknown" {
+        if CAUSES.contains(&wrong.cause.as_str()) {
+            wrong.reason = Message::new("what-if-no-lever").name("cause", &wrong.cause);
+        } else if let Some(near) = explain::nearest(&wrong.cause) {
+            wrong.hint = Message::new("cli-did-you-mean").name("cause", near);
+        }
+    }
+    wrong
 }
 
 /// Several traces must be the ranks of one job: each with a rank of its own, of the same number of ranks.

@@ -45,7 +45,7 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'
             (case.facts.works[id.index()] == Work::Collective).then_some(part)
         });
     });
-    Some(edit.shortening_kernels())
+    Some(edit.shortening_kernels().easing_collectives())
 }
 
 /// How often the gradients are reduced per update, if more than once.

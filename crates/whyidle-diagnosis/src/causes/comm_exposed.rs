@@ -25,6 +25,8 @@ optimizer.step()";
 
 /// Exposed communication from this share of the step on is a cause.
 const WORTH: f64 = 0.05;
+/// One rank's collectives hold waiting for the others: what becomes of it is known this well, as a share of the step.
+const ONE_RANK: f64 = 0.2;
 /// Micro-batches per reduction that the gain is computed for.
 const ACCUMULATE: u32 = 4;
 
@@ -98,7 +100,7 @@ fn accumulating<'a>(case: &'a Case<'_>, micro: u32) -> Edit<'a> {
             }
         }
     });
-    edit.shortening_kernels()
+    edit.shortening_kernels().easing_collectives().doubted(ONE_RANK)
 }
 
 /// What DDP's reducer does on the host for each parameter: scaling into a bucket and copying back.

@@ -81,7 +81,7 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'
             }
         }
     });
-    Some(edit.shortening_kernels())
+    Some(edit.shortening_kernels().easing_collectives())
 }
 
 /// Inside a gather of backward that the framework marks: `FSDP::all_gather`, `FSDP::all_gather_copy_out`.

@@ -47,7 +47,10 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
     let per_batch = host_time(case, Context::LoadInProcess);
     let workers = match Setting::count(setting) {
         Some(workers) => workers,
-        None => workers_needed(per_batch, gain(case, &edit)?.step_after.ns),
+        None => {
+            let wanted = workers_needed(per_batch, gain(case, &edit)?.step_after.ns);
+            wanted.min(case.known.cpus.unwrap_or(MOST_UNKNOWN))
+        }
     };
     edit.change.to = Some(workers.to_string());
     let at_once = case.known.cpus.map_or(workers, |cores| workers.min(cores)).max(1);
@@ -55,6 +58,8 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
     Some(edit.not_below(pace, "data.workers"))
 }
 
+/// More are not proposed where the number of cores is not known.
+const MOST_UNKNOWN: u32 = 64;
 /// Without any figure, begin with these.
 const FEW: u32 = 4;
 

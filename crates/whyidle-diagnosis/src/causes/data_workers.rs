@@ -16,6 +16,8 @@ use crate::message::Message;
 use crate::verdict::{Change, Finding, Method};
 use crate::what_if::Setting;
 
+/// More are not proposed where the number of cores is not known.
+const MOST_UNKNOWN: u32 = 64;
 /// Workers beyond the bare ratio of rates: items vary, and a drained queue stalls at once.
 const RESERVE: f64 = 1.2;
 
@@ -58,21 +60,32 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
     edit.change.from = now.map(|now| now.to_string());
     let wanted = match (Setting::count(setting), now) {
         (Some(workers), _) => Some(workers),
-        (None, Some(now)) => Some(workers_needed(now, case.step.ns, gain(case, &edit)?.step_after.ns)),
+        (None, Some(now)) => workers_needed(case, now, gain(case, &edit)?.step_after.ns),
         (None, None) => None,
     };
     edit.change.to = wanted.map(|wanted| wanted.to_string());
-    let (Some(now), Some(wanted)) = (now, wanted) else { return Some(edit) };
-    if !case.is_paced_by_loader() {
+    let (Some(now), Some(wanted)) = (now, wanted) else {
+        if wanted.is_some() {
+            // Without today's number the number asked for means nothing: at most the wait goes.
+            edit.method = Method::Bound;
+        }
         return Some(edit);
+    };
+    if !case.is_paced_by_loader() {
+        return (wanted >= now).then_some(edit);
+    }
+    if wanted < now {
+        edit = edit.lengthening();
     }
     let at_once = case.known.cpus.map_or(wanted, |cores| wanted.min(cores)).max(1);
     let pace = (case.step.ns as f64 * f64::from(now) / f64::from(at_once)) as i64;
     Some(edit.not_below(pace, "data.workers"))
 }
 
-/// Workers that deliver a batch per step after the cure, if `now` of them deliver one per step today.
-fn workers_needed(now: u32, step_ns: i64, step_after_ns: i64) -> u32 {
-    let ratio = step_ns as f64 / step_after_ns.max(1) as f64;
-    ((f64::from(now) * ratio * RESERVE).ceil() as u32).max(now + 1)
+/// Workers that deliver a batch per step after the cure, if `now` of them deliver one per step today; no more than there
+/// are cores, and none where there are no more cores than workers.
+fn workers_needed(case: &Case<'_>, now: u32, step_after_ns: i64) -> Option<u32> {
+    let ratio = case.step.ns as f64 / step_after_ns.max(1) as f64;
+    let wanted = ((f64::from(now) * ratio * RESERVE).ceil() as u32).max(now + 1);
+    Some(wanted.min(case.known.cpus.unwrap_or(MOST_UNKNOWN))).filter(|&wanted| wanted > now)
 }

@@ -76,12 +76,20 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
         }
         None if slow_operator(case).is_some() => Some(prepared()),
         _ => Some(
-            Edit::new(change("cuda_graphs"), Method::Model, |program, lengths| {
+            Edit::new(change("cuda_graphs"), graphs_method(case), |program, lengths| {
                 cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
             })
             .doubted(LAUNCH_COST_VARIES),
         ),
     }
+}
+
+/// In compiled regions guards and wrappers stay on the host, and the trace does not tell them from launching: there the
+/// gain is an upper limit.
+fn graphs_method(case: &Case<'_>) -> Method {
+    let compiled = |name: &str| name.starts_with("Torch-Compiled Region");
+    let any = case.trace.host.name.iter().any(|&name| compiled(case.trace.names.get(name)));
+    if any { Method::Bound } else { Method::Model }
 }
 
 /// Operators that find what they prepare already there: their long stretches on the host go.

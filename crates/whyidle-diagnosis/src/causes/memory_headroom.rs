@@ -126,7 +126,7 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
         }
         None => Change { what: "batch", from: None, to: Some(format!("× {times:.0}")) },
     };
-    let edit = Edit::new(change, Method::Bound, move |program, lengths| {
+    let edit = Edit::new(change, Method::Model, move |program, lengths| {
         scale_activities(program, lengths, |id| {
             let fixed = matches!(case.facts.works[id.index()], Work::Optimizer | Work::Collective);
             (!fixed).then_some(times)
@@ -135,5 +135,5 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
             scale_host(program, lengths, context, times);
         }
     });
-    Some(edit.per_sample(1.0 / times).shortening_kernels().doubted(0.2))
+    Some(edit.per_sample(1.0 / times).shortening_kernels().easing_collectives().doubted(0.2))
 }

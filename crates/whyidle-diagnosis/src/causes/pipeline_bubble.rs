@@ -57,13 +57,9 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
     let change = Change { what: "micro_batches", from: Some(now.to_string()), to: Some(to.to_string()) };
     let stages = stages(case);
     let part = (1.0 - bubble(stages, now)) / (1.0 - bubble(stages, to));
-    Some(
-        Edit::new(change, Method::Model, |_, _| {})
-            .per_sample(part)
-            .shortening_kernels()
-            .filling()
-            .doubted(0.08),
-    )
+    let edit = Edit::new(change, Method::Model, |_, _| {}).per_sample(part).shortening_kernels();
+    let edit = edit.filling().easing_collectives().doubted(0.08);
+    Some(if to < now { edit.lengthening() } else { edit })
 }
 
 /// Share of a step that filling and draining take at equal stages: (p − 1) / (m + p − 1) (GPipe, Huang et al. 2019;

@@ -44,4 +44,12 @@ what-if-takes-word = give one of { $words }
 what-if-takes-name = give part of a function's name, as { $cause }=validate
 what-if-nothing-there = The trace holds nothing of { $cause }: nothing to change.
 what-if-no-replay = No prediction: the replay does not reproduce this trace well enough.
+what-if-twice = --what-if: { $cause } is asked for twice
+what-if-twice-hint = give each cause once; ask for another value with another --what-if
+what-if-fewer-workers = Fewer than today's { $now } workers, which keep up: how few would, this trace does not tell.
+what-if-workers-unknown = How many workers there are today is not known, so the number asked for is not used: at most the whole wait goes. A recording beside the trace says it ("workers").
+what-if-no-such-name = Nothing of that name ("{ $name }") runs on the threads that feed the GPU.
+what-if-per-sample = Per today's samples: a step of the new size takes longer and holds more.
+what-if-memory = Per today's samples. By proportion that batch does not fit: today's peak is { $bytes }. `whyidle plan --calibrate` says it exactly.
+what-if-memory-unknown = Per today's samples. Whether that batch fits is not known: the trace holds no peak of memory.
 what-if-batch-norm = Batch norm sees smaller batches when gradients are accumulated: its statistics change, and with them the training.

@@ -273,6 +273,7 @@ note-outliers = { $count ->
    *[other] { $count } steps stand out: { $steps }, up to { $longest } against a median of { $median }.
 }
 note-outliers-periodic = Every { $period }th step stands out ({ $steps }): up to { $longest } against a median of { $median }.
+note-no-critical-path = No critical path: the replay does not reproduce this trace well enough.
 note-graph-unrecorded = { $share } of the steps lies inside CUDA graphs of which the profiler recorded nothing; the ledger books it as waiting, although the GPU may have worked.
 note-one-step = Only one whole step could be analysed: how much steps vary is not known.
 note-unexplained = Nothing in the trace explains { $share } of the traced steps.

@@ -44,4 +44,12 @@ what-if-takes-word = 从 { $words } 中选一个
 what-if-takes-name = 给出函数名的一部分，例如 { $cause }=validate
 what-if-nothing-there = trace 里没有 { $cause } 的内容，没有可改的。
 what-if-no-replay = 不作预测：回放不能足够准确地重现这份 trace。
+what-if-twice = --what-if：{ $cause } 出现了两次
+what-if-twice-hint = 每个原因只写一次；要试另一个值就再加一个 --what-if
+what-if-fewer-workers = 比现在的 { $now } 个 worker 更少；现在供得上，最少要几个，这份 trace 看不出来。
+what-if-workers-unknown = 不知道现在有几个 worker，所以给出的数目没有用上：最多是等待全部消失。trace 旁边的采样记录可以说明（"workers"）。
+what-if-no-such-name = 给 GPU 供活的线程上没有叫这个名字（“{ $name }”）的东西。
+what-if-per-sample = 按今天的样本数计：新的一步更长，装的样本也更多。
+what-if-memory = 按今天的样本数计。按比例推算这个 batch 放不下：现在的峰值是 { $bytes }。用 `whyidle plan --calibrate` 可以算准。
+what-if-memory-unknown = 按今天的样本数计。放不放得下不知道：trace 里没有显存峰值。
 what-if-batch-norm = 梯度累积时 BatchNorm 看到的 batch 更小，统计量会变，训练结果也会随之改变。

@@ -276,6 +276,7 @@ note-step-no-end = 第 { $step } 步未采用：trace 里没有它的结尾。
 note-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动，不属于任何 step。
 note-outliers = 有 { $count } 个 step 明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
 note-outliers-periodic = 每隔 { $period } 个 step 就有一个明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
+note-no-critical-path = 没有关键路径：回放不能足够准确地重现这份 trace。
 note-graph-unrecorded = 单步中有 { $share } 处于 CUDA graph 内部而 profiler 没有任何记录；账本把它记为等待，但 GPU 可能一直在工作。
 note-one-step = 只有一个完整的 step 可供分析：不知道各步相差多少。
 note-unexplained = trace 中的单步有 { $share } 找不到任何解释。

@@ -113,7 +113,8 @@ pub(super) fn answer(catalog: &Catalog, answer: &Answer) -> Value {
     json!({
         "asked": answer.asked,
         "cause": answer.causes.join("+"),
-        "change": gain.map(|gain| change(&gain.change)),
+        "change": answer.changes.first().filter(|_| answer.changes.len() == 1).map(change),
+        "changes": answer.changes.iter().map(change).collect::<Vec<_>>(),
         "step_ms_after": gain.map(|gain| ms(gain.step_after.ns)),
         "low_ms": gain.map(|gain| ms(gain.step_after.low_ns)),
         "high_ms": gain.map(|gain| ms(gain.step_after.high_ns)),

@@ -77,5 +77,8 @@ pub(super) fn critical_path(verdict: &Verdict, catalog: &Catalog) -> Option<Stri
     };
     let parts = path.parts.iter().map(|part| row(catalog.path_part(part.id), part.ns));
     let names = path.names.iter().map(|name| row(code(&name.name), name.ns));
-    Some(table(&heads, &parts.chain(names).collect::<Vec<_>>()))
+    let mut heads_of_names = heads.clone();
+    heads_of_names[0].0 = catalog.word("report-critical-names");
+    let (parts, names) = (parts.collect::<Vec<_>>(), names.collect::<Vec<_>>());
+    Some(format!("{}\n\n{}", table(&heads, &parts), table(&heads_of_names, &names)))
 }

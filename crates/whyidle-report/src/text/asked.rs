@@ -9,6 +9,8 @@ use whyidle_diagnosis::{Answer, CriticalPath, Verdict};
 
 /// Column where an answer's text starts.
 const TEXT: usize = 5;
+/// A path this near the step's length is the step's.
+const SAME: f64 = 0.02;
 /// Names on the critical path without `-v`.
 const NAMES: usize = 5;
 
@@ -86,9 +88,18 @@ fn row<'a>(catalog: &Catalog, verdict: &Verdict, answer: &'a Answer) -> Row<'a> 
 /// The critical path: its parts as shares of it, and what lies on it.
 pub(super) fn write_path(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
     let Some(path) = &verdict.critical_path else { return };
-    let length = [("time", FluentValue::from(catalog.time(path.length_ns)))];
+    let step_ns = verdict.step.unprofiled.ns;
+    let length = [
+        ("time", FluentValue::from(catalog.time(path.length_ns))),
+        ("step", FluentValue::from(catalog.time(step_ns))),
+    ];
+    let key = if (path.length_ns - step_ns).abs() as f64 <= SAME * step_ns as f64 {
+        "report-critical-length"
+    } else {
+        "report-critical-length-other"
+    };
     canvas.to(2).put(Role::Strong, &catalog.word("report-critical-path")).put(Role::Plain, "  ");
-    canvas.flow(Role::Faint, &catalog.format("report-critical-length", &length));
+    canvas.flow(Role::Faint, &catalog.format(key, &length));
     let parts: Vec<[String; 3]> =
         path.parts.iter().map(|part| cells(catalog, path, part.ns, catalog.path_part(part.id))).collect();
     let shown = if verbose { usize::MAX } else { NAMES };
@@ -97,12 +108,15 @@ pub(super) fn write_path(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdi
         names.map(|name| cells(catalog, path, name.ns, name.name.clone())).collect();
     let share_end = 2 + widest(&parts, &names, 0).max(5);
     let time_end = share_end + 2 + widest(&parts, &names, 1);
-    for (role, [share, time, name]) in
-        parts.iter().map(|row| (Role::Plain, row)).chain(names.iter().map(|row| (Role::Faint, row)))
-    {
-        canvas.to(2).right(role, share, share_end).right(role, time, time_end).put(role, "  ");
-        let room = canvas.room();
-        canvas.put(role, &shortened(name.trim_start_matches("void "), room)).end();
+    for (role, rows) in [(Role::Plain, &parts), (Role::Faint, &names)] {
+        if role == Role::Faint && !rows.is_empty() {
+            canvas.to(2).put(role, &catalog.word("report-critical-names")).end();
+        }
+        for [share, time, name] in rows {
+            canvas.to(2).right(role, share, share_end).right(role, time, time_end).put(role, "  ");
+            let room = canvas.room();
+            canvas.put(role, &shortened(name.trim_start_matches("void "), room)).end();
+        }
     }
     canvas.blank();
 }

@@ -47,7 +47,15 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
     let on_ladder = |finding: &&Finding| rungs.iter().any(|rung| rung.cause == finding.cause);
     let others = verdict.findings.iter().filter(|finding| !on_ladder(finding)).filter(worth);
     let room = shown.saturating_sub(entries.len());
-    entries.extend(others.take(room).map(|finding| entry(catalog, verdict, finding)));
+    let on_its_own = rungs.len() > 1;
+    entries.extend(others.take(room).map(|finding| {
+        let mut entry = entry(catalog, verdict, finding);
+        if on_its_own && finding.gain.is_some() {
+            let what = [("what", FluentValue::from(std::mem::take(&mut entry.proposal)))];
+            entry.proposal = catalog.format("report-instead", &what);
+        }
+        entry
+    }));
     if !entries.is_empty() {
         write_entries(canvas, catalog, &entries, verbose);
     }
