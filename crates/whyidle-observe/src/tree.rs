@@ -320,6 +320,7 @@ mod tests {
             gpu_files,
             environment,
             cpu_s,
+            awaits_child: false,
             role: Role::Other,
         }
     }

@@ -10,10 +10,10 @@ use whyidle_observe::ondemand::{Listener, Wanted};
 use whyidle_observe::tree::Member;
 use whyidle_observe::{Flow, Missing, Options, Progress, Recorder, Watch, clock, torch};
 
+use crate::UNREADABLE;
 use crate::args::RunOptions;
 use crate::live::{Place, Ticker, unwritten};
 use crate::output::Output;
-use crate::{REACHED, UNREADABLE};
 
 /// A program trains steadily after this long in its loop.
 const SETTLED: Duration = Duration::from_secs(4);
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     // The socket stays until the program is gone: without it, its exit would wait for ten seconds.
     let status = program.wait().map_or(1, shell_status);
     drop(listener);
-    if options.verdict_exit || options.stop { judged } else { status.max(REACHED) }
+    if options.verdict_exit || options.stop { judged } else { status }
 }
 
 /// The socket that the program's profiler polls, unless a trace is unwanted or unsafe.

@@ -160,6 +160,11 @@ pub(crate) fn notes(signals: &Signals, run: &Run) -> Vec<QualityNote> {
         let text = Message::new(missing(what, code));
         note("missing", severity, 1, if detail.is_empty() { text } else { text.name("detail", detail) });
     }
+    if let Some(rank) = run.rank.filter(|_| run.watched_ranks > 1) {
+        let text =
+            Message::new("note-live-rank").count("ranks", run.watched_ranks).count("rank", i64::from(rank));
+        note("rank-judged", Severity::Suspect, 1, text);
+    }
     if run.dropped > 0 {
         let text =
             Message::new("note-live-dropped").count("count", i64::try_from(run.dropped).unwrap_or(i64::MAX));

@@ -102,7 +102,7 @@ fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confide
     if matches!(primary, "host.launch" | "compute.bound") && !view.is_host_only() {
         doubt(Confidence::Medium, Message::new("doubt-live-kinds"));
     }
-    if view.run.world > 1 {
+    if view.run.world > 1 && view.run.watched_ranks < view.run.world as usize {
         doubt(Confidence::Medium, Message::new("doubt-live-ranks"));
     }
     (confidence, doubts)

@@ -154,6 +154,20 @@ fn a_driver_that_vanishes_ends_the_gpu_samples_and_nothing_else() {
     assert!(fs::read_to_string(out.join("proc.csv")).unwrap().lines().count() > 20);
 }
 
+#[test]
+fn a_thousand_processes_and_a_changed_program_are_no_trouble() {
+    let script = "i=0; while [ $i -lt 1000 ]; do sleep 3 & i=$((i+1)); done; wait; exec sh -c 'exit 5'";
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("recording");
+    let found = run(&["run", "--no-trace", "--out", &out.display().to_string(), "--", "sh", "-c", script]);
+    assert_eq!(found.status, Some(5), "{}", found.err);
+    let recording: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("recording.json")).unwrap()).unwrap();
+    let cpu =
+        recording["watcher"]["cpu_s"].as_f64().unwrap() / recording["watcher"]["wall_s"].as_f64().unwrap();
+    assert!(cpu < 0.5, "the watcher used {cpu} of a core");
+}
+
 fn started(args: &[&str]) -> Child {
     // A group of its own: the test's own signals must not reach it.
     whyidle(args).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
