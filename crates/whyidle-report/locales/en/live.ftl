@@ -170,6 +170,9 @@ cli-live-progress = { $seconds } of about { $whole } s, { $samples ->
    *[other] { $samples } samples
 } of the main thread
 cli-live-only-linux = programs can be watched on Linux only; recordings and traces are read everywhere
+cli-live-other-user = process { $pid } belongs to user { $detail }: it cannot be watched from here
+cli-live-no-permission = process { $pid } cannot be watched from here (kernel.yama.ptrace_scope { $detail })
+cli-live-permission-hint = run whyidle as the same user or as root; in a container, add --cap-add SYS_PTRACE; or start the program with `whyidle run`
 cli-live-kept = the recording is in { $dir }
 cli-live-unwritten = the recording could not be written: { $reason }
 cli-live-not-started = { $program } could not be started: { $reason }

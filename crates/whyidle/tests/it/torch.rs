@@ -5,10 +5,18 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
 use crate::support::{root, run, whyidle};
+
+/// One training program at a time: on two cores, several starve each other of the time that is measured.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("WHYIDLE_TEST_PYTHON").map(PathBuf::from);
@@ -52,6 +60,7 @@ fn attached(pid: u32) -> Value {
 #[test]
 fn attach_finds_a_planted_wait_and_names_the_function() {
     let Some(python) = python() else { return };
+    let _turn = turn();
     let training = Training::start(&python, &["--workers", "0"]);
     let report = attached(training.0.id());
     assert_eq!(report["verdict"]["primary"], "data.in_process");
@@ -67,6 +76,7 @@ fn attach_finds_a_planted_wait_and_names_the_function() {
 #[test]
 fn attach_looks_into_loader_workers_and_counts_their_batches() {
     let Some(python) = python() else { return };
+    let _turn = turn();
     let training = Training::start(&python, &["--workers", "2"]);
     let report = attached(training.0.id());
     assert_eq!(report["verdict"]["primary"], "data.workers");
@@ -78,6 +88,7 @@ fn attach_looks_into_loader_workers_and_counts_their_batches() {
 #[test]
 fn run_brings_a_trace_out_of_an_unmodified_program() {
     let Some(python) = python() else { return };
+    let _turn = turn();
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("recording");
     let output = whyidle(&["run", "--for", "8s", "--stop", "--out", &out.display().to_string(), "--"])
@@ -119,6 +130,7 @@ fn program_runs() -> bool {
 #[test]
 fn a_program_that_ends_early_gets_its_status_and_a_reason() {
     let Some(python) = python() else { return };
+    let _turn = turn();
     let output = whyidle(&["run", "--for", "60s", "--"])
         .args([python.display().to_string(), program(), "--seconds".to_owned(), "6".to_owned()])
         .output()
