@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench accept
+.PHONY: help demo test test-fast lint bench bench-plan accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ lint: ## formatting and clippy, warnings denied
 
 bench: ## speed, memory and ratios to other tools; results go to bench/results
 	bench/run.sh
+
+bench-plan: ## how long a search of strategies takes
+	$(CARGO) run --locked --release --quiet --package whyidle-planner --example search
 
 accept: ## take today's output as right: snapshots, and the screens in both READMEs; read the diff
 	INSTA_UPDATE=always $(CARGO) test --locked --workspace

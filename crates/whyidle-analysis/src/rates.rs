@@ -111,6 +111,15 @@ const PRODUCTS: &[Product] = &[
     p(&["MI250X"], &[], row("MI250X, one die", (23.9, 23.9, 191.5, Some(191.5), None), 1638.0, "AMD Instinct MI250X data sheet, halved")),
     p(&["MI300X"], &[], row("MI300X", (163.4, 653.7, 1307.4, Some(1307.4), Some(2614.9)), 5300.0, "AMD Instinct MI300X data sheet")),
     p(&["MI325X"], &[], row("MI325X", (163.4, 653.7, 1307.4, Some(1307.4), Some(2614.9)), 6000.0, "AMD Instinct MI325X data sheet")),
+    p(&["MI355X"], &[], row("MI355X", (157.3, 157.3, 2516.6, Some(2516.6), Some(5033.2)), 8000.0, "AMD Instinct MI355X data sheet")),
+    // The second figure of a B300 is not printed apart from B200's.
+    p(&["B300"], &[], row("B300", (75.0, 1125.0, 2250.0, Some(2250.0), Some(4500.0)), 8000.0, "NVIDIA DGX B300 data sheet, per GPU")),
+    p(&["3080"], &["TI", "LAPTOP"], row("RTX 3080", (29.8, 29.8, 59.5, Some(59.5), None), 760.0, "NVIDIA GA102 white paper")),
+    p(&["4080"], &["SUPER", "LAPTOP"], row("RTX 4080", (48.7, 48.7, 97.5, Some(97.5), Some(194.9)), 717.0, "NVIDIA Ada white paper")),
+    p(&["5080"], &["LAPTOP"], row("RTX 5080", (56.3, 56.3, 112.6, Some(112.6), Some(225.1)), 960.0, "NVIDIA RTX Blackwell white paper")),
+    // Huawei prints fp16 and fp32 of the cube unit; the program sees each die of a 910C as a device.
+    p(&["ASCEND", "910B"], &[], row("Ascend 910B", (94.0, 94.0, 376.0, Some(376.0), None), 1600.0, "Huawei Atlas 800T A2 data sheet")),
+    p(&["ASCEND", "910C"], &[], row("Ascend 910C, one die", (94.0, 94.0, 376.0, Some(376.0), None), 1600.0, "Huawei Atlas 800T A3 data sheet, per die")),
 ];
 
 const fn p(all: &'static [&'static str], none: &'static [&'static str], rates: Rates) -> Product {

@@ -1,5 +1,7 @@
 //! What is known of a run beside its trace: the user's own settings and measured figures.
 
+use whyidle_planner::Said;
+
 /// Settings and measurements that a recording or the command line states. Everything is optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
@@ -17,4 +19,6 @@ pub struct Known {
     pub accumulation: Option<u32>,
     /// Version of PyTorch.
     pub torch: Option<String>,
+    /// What the planner asks for: parameters, stages, micro-batches, peaks.
+    pub said: Said,
 }

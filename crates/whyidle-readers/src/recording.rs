@@ -5,7 +5,6 @@
 //! fact, an unknown one is ignored, one of an unexpected type counts as missing.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use serde_json::Value;
@@ -119,18 +118,25 @@ pub fn read(dir: &Path, rank: Option<u32>) -> Result<Option<Recording>, ReadErro
     };
     for name in names {
         let path = dir.join(name);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(ReadError::io(&path, error)),
-        };
-        return match serde_json::from_slice::<Value>(&text) {
-            Ok(value) if value.is_object() => Ok(Some(from_json(&value))),
-            Ok(_) => Err(ReadError::NotATrace { path, found: Found::Json }),
-            Err(error) => Err(ReadError::Unreadable { path, byte: byte_of(&text, &error) }),
-        };
+        if path.exists() {
+            return read_file(&path).map(Some);
+        }
     }
     Ok(None)
+}
+
+/// Reads one such file.
+///
+/// # Errors
+/// Where it cannot be read, or is no JSON object.
+pub fn read_file(path: &Path) -> Result<Recording, ReadError> {
+    let path = path.to_owned();
+    let text = fs::read(&path).map_err(|error| ReadError::io(&path, error))?;
+    match serde_json::from_slice::<Value>(&text) {
+        Ok(value) if value.is_object() => Ok(from_json(&value)),
+        Ok(_) => Err(ReadError::NotATrace { path, found: Found::Json }),
+        Err(error) => Err(ReadError::Unreadable { path, byte: byte_of(&text, &error) }),
+    }
 }
 
 fn byte_of(text: &[u8], error: &serde_json::Error) -> u64 {

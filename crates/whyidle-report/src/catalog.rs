@@ -15,8 +15,10 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/notes.ftl")),
             include_str!(concat!("../locales/", $folder, "/refusals.ftl")),
             include_str!(concat!("../locales/", $folder, "/causes.ftl")),
+            include_str!(concat!("../locales/", $folder, "/gains.ftl")),
             include_str!(concat!("../locales/", $folder, "/findings.ftl")),
             include_str!(concat!("../locales/", $folder, "/cli.ftl")),
+            include_str!(concat!("../locales/", $folder, "/plan.ftl")),
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
         ]
     };
@@ -143,13 +145,12 @@ impl Catalog {
     /// The arguments of `message` as Fluent takes them. Of an interval, `low` and `high`, only the upper
     /// end shows the unit, which is that of both: `55–61 ms`.
     fn args(&self, message: &Message) -> Vec<(&'static str, FluentValue<'static>)> {
-        let time = |wanted: &str| {
-            message.args.iter().find_map(|(name, arg)| match arg {
-                Arg::Time(ns) if *name == wanted => Some(*ns),
-                _ => None,
-            })
+        let end = |wanted: &str| message.args.iter().find(|(name, _)| *name == wanted).map(|(_, arg)| arg);
+        let ends = match (end("low"), end("high")) {
+            (Some(Arg::Time(low)), Some(Arg::Time(high))) => Some(quantity::time_ends(*low, *high)),
+            (Some(Arg::Bytes(low)), Some(Arg::Bytes(high))) => Some(quantity::byte_ends(*low, *high)),
+            _ => None,
         };
-        let ends = time("low").zip(time("high")).map(|(low, high)| quantity::time_ends(low, high));
         let value = |name: &str, arg: &Arg| match (name, &ends) {
             ("low", Some((low, _))) => FluentValue::from(low.clone()),
             ("high", Some((_, high))) => FluentValue::from(self.quantity(high)),

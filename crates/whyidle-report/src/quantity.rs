@@ -73,15 +73,32 @@ fn scaled(units: &[(&'static str, f64, f64)], figure: f64) -> Quantity {
 
 /// `55–61` and `unit-ms`: both ends in the unit of the upper one; one figure where they read alike.
 pub(crate) fn time_range(low_ns: i64, high_ns: i64) -> Quantity {
-    let (low, high) = time_ends(low_ns, high_ns);
-    if low == high.value { high } else { Quantity { value: format!("{low}–{}", high.value), ..high } }
+    joined(time_ends(low_ns, high_ns))
 }
 
 /// `55`, and `61` with `unit-ms`: the ends of an interval in the unit of the upper one, with as many
 /// decimals as tell them apart.
 pub(crate) fn time_ends(low_ns: i64, high_ns: i64) -> (String, Quantity) {
-    let (unit, size) = unit_for(&TIME_UNITS, high_ns as f64);
-    let (low, high) = (low_ns as f64 / size, high_ns as f64 / size);
+    ends(&TIME_UNITS, low_ns as f64, high_ns as f64)
+}
+
+/// `5.9–6.1` and `unit-gib`, likewise.
+pub(crate) fn byte_range(low: i64, high: i64) -> Quantity {
+    joined(byte_ends(low, high))
+}
+
+/// The ends of an interval of bytes, likewise.
+pub(crate) fn byte_ends(low: i64, high: i64) -> (String, Quantity) {
+    ends(&BYTE_UNITS, low as f64, high as f64)
+}
+
+fn joined((low, high): (String, Quantity)) -> Quantity {
+    if low == high.value { high } else { Quantity { value: format!("{low}–{}", high.value), ..high } }
+}
+
+fn ends(units: &[(&'static str, f64, f64)], low: f64, high: f64) -> (String, Quantity) {
+    let (unit, size) = unit_for(units, high);
+    let (low, high) = (low / size, high / size);
     // Ends near each other are set as finely as the lower one would be alone.
     let usual = decimals(if high < 2.0 * low { low } else { high }, unit);
     for places in [usual, usual + 1] {
@@ -186,6 +203,8 @@ mod tests {
         assert_eq!(shown(&time_range(57_000_000, 57_000_000)), "57 ms");
         assert_eq!(shown(&time_range(900_000, 1_200_000)), "0.9–1.2 ms");
         assert_eq!(shown(&time_range(0, 1_200_000_000)), "0.00–1.20 s");
+        assert_eq!(shown(&byte_range(59_000_000_000, 62_000_000_000)), "54.9–57.7 gib");
+        assert_eq!(shown(&byte_range(1 << 30, 1 << 30)), "1.00 gib");
     }
 
     #[test]

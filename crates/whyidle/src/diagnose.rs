@@ -27,6 +27,10 @@ pub(crate) fn print(dir: &Path, step_ms: Option<f64>, format: Format, verbose: b
             output.read_error(&error);
             UNREADABLE
         }
+        Err(NoVerdict::NotUnderstood(wrong)) => {
+            output.error(&wrong.reason, Some(&wrong.hint));
+            UNREADABLE
+        }
         Err(NoVerdict::Refused(refusal)) => trace::print_refusal(&refusal, format, verbose, output),
     }
 }
@@ -56,6 +60,9 @@ pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Resu
         step_ms,
         format: Format::Text,
         verbose: false,
+        what_if: Vec::new(),
+        critical_path: false,
+        no_replay: false,
         step: None,
         rank: None,
         device: None,

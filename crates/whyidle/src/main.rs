@@ -11,6 +11,7 @@ mod generate;
 #[cfg(target_os = "linux")]
 mod live;
 mod output;
+mod plan;
 mod progress;
 #[cfg(target_os = "linux")]
 mod run;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     let code = match &args.command {
         Some(Command::Trace(options)) => trace::run(options, &output),
         Some(Command::Diagnose(options)) => diagnose::run(options, &output),
+        Some(Command::Plan(options)) => plan::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

@@ -8,9 +8,11 @@ use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::ledger::Line;
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
-    Input, Known, Message, QualityNote, Refusal, Verdict, judge, refuse_device, refuse_step, refuse_trace,
+    Input, Known, Message, NotUnderstood, QualityNote, Refusal, Verdict, Wanted, WhatIf, judge,
+    refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_model::{Severity, Trace};
+use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
 use whyidle_report::{
@@ -36,6 +38,10 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
             output.read_error(&error);
             UNREADABLE
         }
+        Err(NoVerdict::NotUnderstood(wrong)) => {
+            output.error(&wrong.reason, Some(&wrong.hint));
+            UNREADABLE
+        }
         Err(NoVerdict::Refused(refusal)) => print_refusal(&refusal, options.format, options.verbose, output),
     }
 }
@@ -44,6 +50,8 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
 pub(crate) enum NoVerdict {
     /// The input could not be read.
     Unread(ReadError),
+    /// What was asked for is not understood.
+    NotUnderstood(NotUnderstood),
     /// The evidence does not carry one.
     Refused(Box<Refusal>),
 }
@@ -51,6 +59,7 @@ pub(crate) enum NoVerdict {
 /// The verdict on traces.
 pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict, NoVerdict> {
     let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
+    let wanted = wanted(options).map_err(NoVerdict::NotUnderstood)?;
     let loaded = load(options, output).map_err(NoVerdict::Unread)?;
     let inputs: Vec<Input> = loaded.iter().map(|loaded| loaded.input.clone()).collect();
     if let Some(refusal) = not_one_job(&loaded, &inputs) {
@@ -79,7 +88,7 @@ pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict
     }
     order(&mut cases, options.rank);
     let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-    let Some(mut verdict) = judge(&cases, inputs.clone(), &path) else {
+    let Some(mut verdict) = judge(&cases, inputs.clone(), &path, &wanted) else {
         let refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
         return Err(refused(refusal));
@@ -91,6 +100,12 @@ pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict
         text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
     }));
     Ok(verdict)
+}
+
+/// What is wanted beside the verdict.
+fn wanted(options: &TraceOptions) -> Result<Wanted, NotUnderstood> {
+    let what_if = options.what_if.iter().map(|text| WhatIf::parse(text)).collect::<Result<_, _>>()?;
+    Ok(Wanted { what_if, critical_path: options.critical_path })
 }
 
 /// Several traces must be the ranks of one job: each with a rank of its own, of the same number of ranks.
@@ -171,12 +186,24 @@ pub(crate) fn known(recorded: Option<&Recording>, step_ms: Option<f64>) -> Known
         peak_memory: recorded.and_then(|recorded| recorded.max_memory_allocated),
         accumulation: recorded.and_then(|recorded| recorded.accum),
         torch: recorded.and_then(|recorded| recorded.torch.clone()),
+        said: recorded.map(said).unwrap_or_default(),
+    }
+}
+
+/// What a recording says that the planner asks for.
+pub(crate) fn said(recorded: &Recording) -> Said {
+    Said {
+        params: recorded.params,
+        stages: recorded.stages.map(u64::from),
+        micro_batches: recorded.micro_batches.or(recorded.accum).map(u64::from),
+        peak: recorded.max_memory_allocated,
+        reserved: recorded.max_memory_reserved,
     }
 }
 
 /// The recording's unprofiled step: its mean, else the median of its later half, where the host no
 /// longer runs ahead.
-fn measured_step_ms(recorded: &Recording) -> Option<f64> {
+pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
     recorded.step_ms_mean.or_else(|| {
         let mut later = recorded.steps_host_ms[recorded.steps_host_ms.len() / 2..].to_vec();
         later.sort_by(f64::total_cmp);
@@ -213,7 +240,12 @@ fn prepare<'a>(
     match refuse_device(trace, facts, &device, inputs) {
         Some(refusal) => Err(Box::new(refusal)),
         None => {
-            let case = Case::new(trace, facts, device, loaded.known.clone());
+            let known = loaded.known.clone();
+            let case = if options.no_replay {
+                Case::without_replay(trace, facts, device, known)
+            } else {
+                Case::new(trace, facts, device, known)
+            };
             refuse_step(&case, inputs).map_or(Ok(case), |refusal| Err(Box::new(refusal)))
         }
     }

@@ -9,7 +9,9 @@
     reason = "tests fail by panicking and say what they skip"
 )]
 
+mod calibration;
 mod gains;
+mod give_back;
 mod hostile;
 mod lab;
 mod ledgers;

@@ -129,6 +129,7 @@ note-live-ptrace-scope = Stacks could not be read: kernel.yama.ptrace_scope is {
 note-live-other-user = Stacks could not be read: the program belongs to user { $detail }. Run whyidle as that user, or as root.
 note-live-stacks-off = Stacks were not wanted: functions cannot be named.
 note-live-no-stacks = Stacks could not be read: { $detail }
+note-live-no-python = Stacks could not be read: no Python process that trains was seen.
 note-live-missing = Something could not be recorded: { $detail }
 note-live-trace-no-torch = No trace: the program has not loaded PyTorch.
 note-live-trace-old-torch = No trace: PyTorch { $detail } cannot be asked for one safely; 2.10 and later can.

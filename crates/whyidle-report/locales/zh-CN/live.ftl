@@ -116,6 +116,7 @@ note-live-ptrace-scope = 无法读取调用栈：kernel.yama.ptrace_scope 为 { 
 note-live-other-user = 无法读取调用栈：程序属于用户 { $detail }。请以该用户或 root 运行 whyidle。
 note-live-stacks-off = 按要求没有采集调用栈：无法指出函数名。
 note-live-no-stacks = 无法读取调用栈：{ $detail }
+note-live-no-python = 无法读取调用栈：没有看到在训练的 Python 进程。
 note-live-missing = 有内容未能记录：{ $detail }
 note-live-trace-no-torch = 没有 trace：程序没有加载 PyTorch。
 note-live-trace-old-torch = 没有 trace：PyTorch { $detail } 不能安全地按需采集；2.10 及以后可以。

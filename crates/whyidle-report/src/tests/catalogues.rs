@@ -18,21 +18,22 @@ const CHECKS: &str = "../whyidle-observe/src/check.rs";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 14] = [
+const MESSAGE_PREFIXES: [&str; 15] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "look-", "list-",
+    "read-", "what-if-", "look-", "list-",
 ];
 
 /// Parts of a cause's page.
 const PAGE: [&str; 6] = ["name", "title", "what", "seen", "remedy", "traps"];
 
 /// Entries that are looked up by an id of an enumeration.
-const ENUMERATED: [(&str, &[&str]); 5] = [
+const ENUMERATED: [(&str, &[&str]); 6] = [
     (
         "basis-",
         &["given", "measured", "estimated", "traced", "given-range", "measured-range", "estimated-range"],
     ),
     ("method-", &["replay", "model", "bound"]),
+    ("path-", &["gpu", "communication", "copy", "host", "loader", "launch", "pause"]),
     ("confidence-", &["high", "medium", "low"]),
     (
         "report-steps-",
@@ -200,8 +201,11 @@ fn said() -> BTreeSet<String> {
     keys.extend(
         whyidle_diagnosis::CAUSES.iter().flat_map(|cause| [key_of(cause.because), key_of(cause.limit)]),
     );
+    let levers = whyidle_diagnosis::CAUSES.iter().filter(|cause| cause.lever.is_some());
+    keys.extend(levers.map(|cause| format!("gain-{}", key_of(cause.id))));
     keys.extend(tabled_messages_of_the_readers());
     keys.extend(ledger_lines().iter().map(|line| format!("line-{}", key_of(line))));
+    keys.extend(whyidle_planner::PlanError::IDS.iter().map(|id| (*id).to_owned()));
     keys.extend(NoteCode::ALL.iter().map(|code| format!("note-{}", code.id())));
     keys.extend(CAUSES.iter().flat_map(|cause| PAGE.map(|part| format!("cause-{}-{part}", key_of(cause)))));
     keys.extend(changes().iter().map(|change| format!("change-{}", key_of(change))));

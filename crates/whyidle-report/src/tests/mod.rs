@@ -3,6 +3,7 @@
 
 mod catalogues;
 mod pages;
+mod plan;
 mod sample;
 mod schema;
 mod sentences;

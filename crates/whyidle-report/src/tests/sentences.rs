@@ -86,6 +86,7 @@ fn arguments(text: &str) -> Vec<(&'static str, Arg)> {
         ("padded", "50304"),
     ];
     args.extend(names.map(|(name, text)| (name, Arg::Name(text.to_owned()))));
+    args.push(("bytes", Arg::Bytes(6 << 30)));
     args.retain(|(name, _)| text.contains(&format!("${name} ")));
     args
 }

@@ -7,7 +7,8 @@ const SCREEN: (usize, usize) = (40, 100);
 #[test]
 fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
     let live = [&["run"][..], &["attach"], &["check"], &["diagnose"]];
-    for command in [&[][..], &["trace"], &["explain"], &["completions"], &["man"]].into_iter().chain(live) {
+    let others = [&[][..], &["trace"], &["plan"], &["explain"], &["completions"], &["man"]];
+    for command in others.into_iter().chain(live) {
         let summary = printed(&[command, &["-h"]].concat());
         assert!(summary.lines().count() <= SCREEN.0, "{command:?}:\n{summary}");
         let help = printed(&[command, &["--help"]].concat());
@@ -23,8 +24,14 @@ fn the_help_of_trace() {
 }
 
 #[test]
+fn the_help_of_plan() {
+    insta::assert_snapshot!(printed(&["plan", "-h"]));
+}
+
+#[test]
 fn examples_in_the_help_are_understood() {
-    for line in printed(&["trace", "-h"]).lines().filter(|line| line.starts_with("  whyidle ")) {
+    let help = printed(&["trace", "-h"]) + &printed(&["plan", "-h"]);
+    for line in help.lines().filter(|line| line.starts_with("  whyidle ")) {
         let args: Vec<&str> = line.split_whitespace().skip(1).collect();
         let run = run(&args);
         // The files are not there; what matters is that the arguments are.

@@ -110,6 +110,17 @@ fn the_screens_are_what_the_demo_prints() {
     }
 }
 
+/// What a plan gives back, as it is pasted, is part of what is printed.
+#[test]
+fn the_pasted_plan_is_what_is_printed() {
+    for (name, lang) in READMES {
+        let pasted: Vec<_> =
+            blocks(&read(name)).into_iter().filter(|(language, _)| language == "text").collect();
+        let page = printed(&["plan", "--calibrate", "testdata/ckpt_needless", "--lang", lang]);
+        assert!(page.contains(&pasted[1].1), "{name}:\n{page}");
+    }
+}
+
 #[test]
 fn links_into_the_repository_lead_somewhere() {
     for name in [
@@ -117,6 +128,7 @@ fn links_into_the_repository_lead_somewhere() {
         "README.zh-CN.md",
         "CONTRIBUTING.md",
         "ARCHITECTURE.md",
+        "docs/plan-formulas.md",
         "testdata/README.md",
         "examples/README.md",
     ] {

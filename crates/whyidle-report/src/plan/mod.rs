@@ -1,0 +1,177 @@
+//! A plan in words: what one GPU holds, what a step takes, which strategies there are.
+//!
+//! The page is made once as blocks – sentences, tables, lines to paste – and set as text or Markdown;
+//! JSON holds the figures (schema `whyidle.plan/1`).
+
+mod calibrated;
+mod json;
+mod page;
+mod words;
+
+use crate::text::Role;
+use crate::{Catalog, TextOptions};
+use page::{Block, blocks};
+use unicode_width::UnicodeWidthStr;
+use whyidle_diagnosis::{Basis, Returned};
+use whyidle_planner::{Calibration, Estimate, Gpu, Larger, Link, Memory, Range, Schedule, Search, Setup};
+
+pub use json::render_plan_json;
+
+/// A plan to be shown.
+#[derive(Clone, Debug)]
+pub struct PlanReport {
+    /// How the model is trained.
+    pub setup: Setup,
+    /// On what.
+    pub gpu: Gpu,
+    /// On how many.
+    pub gpus: u64,
+    /// Link between nodes.
+    pub network: Link,
+    /// Memory of the fullest GPU.
+    pub memory: Memory,
+    /// A step.
+    pub estimate: Estimate,
+    /// The pipeline's schedule.
+    pub schedule: Schedule,
+    /// Share of the peak that products were taken to reach.
+    pub efficiency: f64,
+    /// Share of memory that stays free.
+    pub free: f64,
+    /// Strategies, if they were searched.
+    pub search: Option<Search>,
+    /// Tokens to train on.
+    pub tokens: Option<f64>,
+    /// Price of a GPU hour.
+    pub price: Option<f64>,
+    /// The measured step that it starts from.
+    pub calibrated: Option<CalibratedPlan>,
+}
+
+/// What a measured step says of the plan.
+#[derive(Clone, Debug)]
+pub struct CalibratedPlan {
+    /// Where it was recorded.
+    pub path: String,
+    /// Where its step time comes from.
+    pub basis: Basis,
+    /// There is a trace; otherwise only what the recording states.
+    pub traced: bool,
+    /// The calibration.
+    pub calibration: Calibration,
+    /// The plan is the measured run itself.
+    pub same: bool,
+    /// Range of what the plan allocates at its peak, bytes.
+    pub allocated: Option<Range>,
+    /// Range of the plan's step, s; none where the measured rates say nothing of it.
+    pub step: Option<Range>,
+    /// Savers of memory in use, with what undoing them returns.
+    pub returned: Vec<Returned>,
+    /// The largest batch that fits.
+    pub larger: Option<Larger>,
+}
+
+impl PlanReport {
+    /// Bytes that may be used on one GPU.
+    #[must_use]
+    pub fn usable(&self) -> f64 {
+        self.gpu.memory * (1.0 - self.free)
+    }
+
+    /// Bytes that are missing; 0 if the plan fits.
+    #[must_use]
+    pub fn missing(&self) -> f64 {
+        (self.memory.needed() - self.usable()).max(0.0)
+    }
+}
+
+/// A plan as text.
+#[must_use]
+pub fn render_plan_text(plan: &PlanReport, catalog: &Catalog, options: &TextOptions) -> String {
+    let mut canvas = options.canvas();
+    for block in blocks(plan, catalog, options.verbose) {
+        match block {
+            Block::Head(text) => canvas.flow(Role::Plain, &text),
+            Block::Sentence(text) => {
+                canvas.blank();
+                canvas.to(2).flow(Role::Strong, &text);
+            }
+            Block::Note(text) => {
+                canvas.to(2).flow_to(Role::Faint, &text, 2);
+            }
+            Block::Rule(holds, text) => {
+                let (mark, role) = if holds { ("+", Role::Gain) } else { ("·", Role::Plain) };
+                canvas.to(2).put(role, mark).to(4).flow(Role::Plain, &text);
+            }
+            Block::Title(text) => {
+                canvas.blank();
+                canvas.put(Role::Strong, &text).end();
+            }
+            Block::Table(rows) => {
+                let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+                let width = |column: usize| {
+                    rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+                };
+                let ends: Vec<usize> = (0..columns)
+                    .scan(2, |end, column| {
+                        *end += width(column) + if column == 0 { 0 } else { 2 };
+                        Some(*end)
+                    })
+                    .collect();
+                for row in &rows {
+                    canvas.to(2);
+                    for (column, cell) in row.iter().enumerate() {
+                        // Names to the left, figures to the right; what is said of a strategy below it.
+                        match column {
+                            0 => canvas.put(Role::Plain, cell),
+                            3 => {
+                                canvas.end();
+                                canvas.to(4).flow(Role::Faint, cell);
+                                &mut canvas
+                            }
+                            _ => canvas.right(Role::Plain, cell, ends[column]),
+                        };
+                    }
+                    if row.len() < 4 {
+                        canvas.end();
+                    }
+                }
+            }
+            Block::Code(lines) => {
+                for line in lines {
+                    canvas.to(2).put(Role::Code, &line).end();
+                }
+            }
+        }
+    }
+    canvas.finish()
+}
+
+/// A plan as Markdown.
+#[must_use]
+pub fn render_plan_markdown(plan: &PlanReport, catalog: &Catalog) -> String {
+    let mut page = Vec::new();
+    for block in blocks(plan, catalog, true) {
+        page.push(match block {
+            Block::Head(text) => format!("_{text}_"),
+            Block::Sentence(text) => format!("### {text}"),
+            Block::Note(text) => text,
+            Block::Rule(_, text) => format!("- {text}"),
+            Block::Title(text) => format!("**{text}**"),
+            Block::Table(rows) => table(&rows),
+            Block::Code(lines) => format!("```\n{}\n```", lines.join("\n")),
+        });
+    }
+    page.join("\n\n") + "\n"
+}
+
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |row: &[String]| {
+        let cells: Vec<_> = (0..columns).map(|column| row.get(column).map_or("", String::as_str)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let mut lines = vec![format!("|{}", " |".repeat(columns)), format!("|{}", "---|".repeat(columns))];
+    lines.extend(rows.iter().map(|row| line(row)));
+    lines.join("\n")
+}

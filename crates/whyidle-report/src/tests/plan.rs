@@ -1,0 +1,113 @@
+//! Plans: worded completely in both languages, and JSON that obeys its schema.
+
+use crate::{
+    Catalog, Lang, PlanReport, TextOptions, render_plan_json, render_plan_markdown, render_plan_text,
+};
+use serde_json::Value;
+use whyidle_planner::{
+    Checkpointing, Offload, Parallel, Precision, Request, Schedule, Setup, Sharding, estimate, gpu, link,
+    memory, preset, search,
+};
+
+const SCHEMA: &str = include_str!("../../schema/whyidle.plan-1.schema.json");
+
+fn given(setup: Setup) -> PlanReport {
+    let (gpu, network) = (gpu("h100", &[]).expect("a GPU"), link("ib-ndr").expect("a link"));
+    let schedule = Schedule::Interleaved { chunks: 2 };
+    PlanReport {
+        memory: memory(&setup).expect("memory"),
+        estimate: estimate(&setup, &gpu, &network, schedule, 0.5),
+        gpus: setup.parallel.world(),
+        setup,
+        gpu,
+        network,
+        schedule,
+        efficiency: 0.5,
+        free: 0.1,
+        search: None,
+        tokens: Some(1e12),
+        price: Some(2.0),
+        calibrated: None,
+    }
+}
+
+fn searched(model: &str, gpu_name: &str) -> PlanReport {
+    let mut base = Setup::new(preset(model).expect("a preset"), 1, 4096);
+    base.precision = Precision::Mixed;
+    let (gpu, network) = (gpu(gpu_name, &[]).expect("a GPU"), link("ib-ndr").expect("a link"));
+    let request =
+        Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, efficiency: 0.5, extra: 0.0 };
+    let found = search(&request).expect("strategies");
+    let first = found.best.first().or(found.too_big.first()).cloned().expect("a candidate");
+    PlanReport {
+        gpu: request.gpu.clone(),
+        gpus: 8,
+        memory: first.memory,
+        estimate: first.estimate,
+        schedule: first.schedule,
+        search: Some(found),
+        tokens: None,
+        price: None,
+        calibrated: None,
+        ..given(first.setup)
+    }
+}
+
+fn plans() -> Vec<PlanReport> {
+    let llama = Setup::new(preset("llama-3.2-1b").expect("a preset"), 2, 4096);
+    let mut all = vec![given(llama.clone())];
+    for sharding in [Sharding::None, Sharding::Optimizer, Sharding::Full, Sharding::KeepGathered] {
+        for checkpointing in [Checkpointing::Full, Checkpointing::Selective, Checkpointing::Every(2)] {
+            let parallel = Parallel { data: 8, sharding, ..Parallel::default() };
+            all.push(given(Setup { parallel, checkpointing, micro_batches: 4, ..llama.clone() }));
+        }
+    }
+    let parallel = Parallel {
+        data: 2,
+        tensor: 2,
+        sequence: true,
+        pipeline: 2,
+        chunks: 2,
+        context: 2,
+        ..Parallel::default()
+    };
+    all.push(given(Setup { parallel, micro_batches: 8, offload: Offload::Optimizer, ..llama }));
+    let moe = Setup::new(preset("mixtral-8x7b").expect("a preset"), 1, 2048);
+    all.push(given(Setup { parallel: Parallel { data: 8, expert: 8, ..Parallel::default() }, ..moe }));
+    all.extend([searched("llama-3-8b", "h100"), searched("llama-3-70b", "l4")]);
+    all
+}
+
+#[test]
+fn plans_are_worded_completely_in_both_languages() {
+    for plan in plans() {
+        for lang in Lang::ALL {
+            let catalog = Catalog::new(lang);
+            let options = TextOptions { verbose: true, ..TextOptions::default() };
+            for page in [render_plan_text(&plan, &catalog, &options), render_plan_markdown(&plan, &catalog)] {
+                assert!(!page.contains("plan-") && !page.contains("{$"), "{page}");
+                assert!(
+                    !page.contains("其他") && !page.contains("\n  other"),
+                    "an id without a word: {page}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_plan_obeys_the_schema() {
+    let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a sound schema");
+    for plan in plans() {
+        let value: Value = serde_json::from_str(&render_plan_json(&plan)).expect("JSON");
+        let errors: Vec<_> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+        let mut bad = value.clone();
+        bad["memory"]["peak"] = Value::from("lunch");
+        assert!(!validator.is_valid(&bad));
+    }
+}

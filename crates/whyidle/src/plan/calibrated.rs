@@ -1,0 +1,190 @@
+//! Plans that start from a measured step: a trace with what its directory says of the run, or a recording alone.
+
+use std::path::Path;
+
+use whyidle_analysis::device::devices;
+use whyidle_analysis::facts::Facts;
+use whyidle_diagnosis::case::Case;
+use whyidle_diagnosis::{
+    Basis, Known, Message, Refusal, calibrate, give_back, refuse_device, refuse_step, refuse_trace,
+};
+use whyidle_planner::{
+    Calibration, Measured, Observed, PlanError, Setup, by_product, estimate, larger_batch, link,
+};
+use whyidle_readers::recording::{self, Recording};
+use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace};
+use whyidle_report::{CalibratedPlan, PlanReport};
+
+use super::described::{change, described, divide, faster, machine, model, schedule};
+use super::options::{EFFICIENCY, PlanOptions};
+use super::{Failure, searched};
+use crate::output::Output;
+use crate::progress;
+use crate::trace::{measured_step_ms, said};
+
+/// The largest batch that is looked for, times today's.
+const MOST: u64 = 1 << 12;
+
+/// Plans from the measured step at `path`.
+pub(super) fn plan(path: &Path, options: &PlanOptions, output: &Output) -> Result<PlanReport, Failure> {
+    let whole_directory = path.is_dir();
+    let found = if whole_directory { find_traces(path) } else { Ok(vec![path.to_owned()]) };
+    let traces = match found {
+        Ok(traces) => traces,
+        Err(error @ ReadError::NoTrace { .. }) => {
+            let recorded = recording::read(path, None)?.ok_or(error)?;
+            return recorded_only(path, &recorded, options);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // Of several ranks the first speaks.
+    let file = &traces[0];
+    let bar = progress::bar(output, std::slice::from_ref(file));
+    let advance = |bytes: u64| bar.inc(bytes);
+    let read = read_trace(file, &ReadOptions { progress: Some(&advance), ..ReadOptions::default() });
+    bar.finish_and_clear();
+    let trace = match read {
+        Ok(trace) => trace,
+        // A recording's own file is no trace.
+        Err(error @ ReadError::NotATrace { .. }) if !whole_directory => {
+            let recorded = recording::read_file(file).map_err(|_| error)?;
+            return recorded_only(path, &recorded, options);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let rank = trace.meta.distributed.as_ref().map(|job| job.rank);
+    let recorded = if whole_directory { recording::read(path, rank)? } else { None };
+    let refused = |refusal: Refusal| {
+        Failure::Refused(
+            Message::new("plan-error-calibrate-refused").message("reason", refusal.reason),
+            refusal.hint,
+        )
+    };
+    if let Some(refusal) = refuse_trace(&trace, &[]) {
+        return Err(refused(refusal));
+    }
+    let facts = Facts::new(&trace);
+    let device = devices(&trace)
+        .into_iter()
+        .map(|device| facts.device(&trace, device, |_| true))
+        .max_by_key(|device| device.occupancy.working_ns)
+        .ok_or_else(|| PlanError::new("plan-unseen-shapes"))?;
+    if let Some(refusal) = refuse_device(&trace, &facts, &device, &[]) {
+        return Err(refused(refusal));
+    }
+    let known = Known {
+        step_measured_ns: recorded.as_ref().and_then(measured_step_ms).map(|ms| (ms * 1e6).round() as i64),
+        peak_memory: recorded.as_ref().and_then(|recorded| recorded.max_memory_allocated),
+        said: recorded.as_ref().map(said).unwrap_or_default(),
+        ..Known::default()
+    };
+    let case = Case::new(&trace, &facts, device, known);
+    if let Some(refusal) = refuse_step(&case, &[]) {
+        return Err(refused(refusal));
+    }
+    let calibration = calibrate(&case, model(options, options.seq)?.as_ref())?;
+    report(path, options, calibration, Some(&case))
+}
+
+/// Plans from a recording without a trace: the run is described by the options, the recording measures it.
+fn recorded_only(path: &Path, recorded: &Recording, options: &PlanOptions) -> Result<PlanReport, Failure> {
+    let (named, count) = machine(options)?;
+    let product = recorded.gpu.as_deref().and_then(|name| by_product(name, 0));
+    let gpu = if options.gpu.is_some() { named } else { product.unwrap_or(named) };
+    let gpus = if options.gpu.is_some() { count } else { u64::from(recorded.world.unwrap_or(1)) };
+    let (Some(step_ms), Some(peak)) = (measured_step_ms(recorded), recorded.max_memory_allocated) else {
+        return Err(PlanError::new("plan-unseen-recording").with("path", path.display()).into());
+    };
+    let model =
+        model(options, recorded.seq.map(u64::from))?.ok_or_else(|| PlanError::new("plan-error-nothing"))?;
+    let mut setup = described(options, model, &gpu, gpus)?;
+    // What was measured is the recording's own batch; what the options change of it is planned afterwards.
+    setup.batch = recorded.batch.map_or(setup.batch, u64::from);
+    setup.seq = recorded.seq.map_or(setup.seq, u64::from);
+    setup.micro_batches = recorded.micro_batches.or(recorded.accum).map_or(setup.micro_batches, u64::from);
+    divide(options, &mut setup, gpus)?;
+    setup.check()?;
+    let said = said(recorded);
+    let observed = Observed::described(setup, gpu.clone(), &said).map_err(PlanError::from)?;
+    let network = link(&options.network)?;
+    let optimizer =
+        estimate(&observed.setup, &gpu, &network, schedule(&observed.setup.parallel), EFFICIENCY).optimizer;
+    let step = step_ms / 1e3;
+    let measured = Measured {
+        step,
+        working: step,
+        optimizer: optimizer.min(0.5 * step),
+        host: None,
+        host_without_again: None,
+        loader: false,
+        peak: Some(peak as f64),
+        reserved: recorded.max_memory_reserved.map(|bytes| bytes as f64),
+    };
+    report(path, options, Calibration::new(observed, gpu, measured), None)
+}
+
+/// The plan that the options ask for, from a calibrated setup.
+fn report(
+    path: &Path,
+    options: &PlanOptions,
+    calibration: Calibration,
+    case: Option<&Case<'_>>,
+) -> Result<PlanReport, Failure> {
+    let measured = calibration.clone();
+    let mut setup: Setup = calibration.observed.setup.clone();
+    change(options, &mut setup);
+    let (mut gpu, gpus) = match options.gpu {
+        Some(_) => machine(options)?,
+        None => (calibration.gpu.clone(), setup.parallel.world()),
+    };
+    faster(&mut gpu, options);
+    let calibration = calibration.on(gpu.clone());
+    let about = |same: bool, allocated, step| CalibratedPlan {
+        path: path.display().to_string(),
+        basis: case.map_or(Basis::Measured, |case| case.basis),
+        traced: case.is_some(),
+        returned: if same { give_back(case, &measured, options.free) } else { Vec::new() },
+        larger: if same { larger_batch(&measured, options.free, MOST) } else { None },
+        calibration: measured.clone(),
+        same,
+        allocated,
+        step,
+    };
+    if let Some(global_batch) = options.global_batch {
+        let efficiency = options.efficiency.unwrap_or_else(|| calibration.efficiency_of_long_rows());
+        let extra = calibration.difference.max(0.0);
+        let mut found = searched(options, setup, gpu, gpus, global_batch, (efficiency, extra))?;
+        found.calibrated = Some(about(false, None, None));
+        return Ok(found);
+    }
+    divide(options, &mut setup, gpus)?;
+    setup.check()?;
+    let network = link(&options.network)?;
+    let schedule = options.schedule.unwrap_or(schedule(&setup.parallel));
+    let (memory, allocated) = calibration.memory(&setup);
+    let compares = calibration.compares(&setup) && options.efficiency.is_none();
+    let (estimate, step) = if compares {
+        let (estimate, step) = calibration.estimate(&setup, &network, schedule);
+        (estimate, Some(step))
+    } else {
+        let efficiency = options.efficiency.unwrap_or(EFFICIENCY);
+        (estimate(&setup, &gpu, &network, schedule, efficiency), None)
+    };
+    let efficiency = if compares { calibration.efficiency } else { options.efficiency.unwrap_or(EFFICIENCY) };
+    let same = setup == measured.observed.setup && !calibration.moved;
+    Ok(PlanReport {
+        memory,
+        estimate,
+        setup,
+        gpu,
+        gpus,
+        network,
+        schedule,
+        efficiency,
+        free: options.free,
+        search: None,
+        tokens: options.tokens.map(|billions| billions * 1e9),
+        price: options.price,
+        calibrated: Some(about(same, Some(allocated), step)),
+    })
+}

@@ -1,0 +1,180 @@
+//! `whyidle plan`: its pages, its JSON, and how it refuses.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{LANGUAGES, printed, root, run};
+
+const LLAMA: [&str; 9] =
+    ["plan", "--model", "llama-3-8b", "--gpu", "h100x8", "--seq", "8192", "--global-batch", "256"];
+
+#[test]
+fn the_page_of_a_search() {
+    for lang in LANGUAGES {
+        insta::assert_snapshot!(
+            format!("plan.search.{lang}"),
+            printed(&[&LLAMA[..], &["--lang", lang]].concat())
+        );
+    }
+}
+
+#[test]
+fn the_page_of_a_measured_step() {
+    for lang in LANGUAGES {
+        let args = ["plan", "--calibrate", "testdata/ckpt_needless", "--lang", lang];
+        insta::assert_snapshot!(format!("plan.measured.{lang}"), printed(&args));
+        let args = ["plan", "--calibrate", "testdata/ckpt_needless", "--checkpoint", "none", "--batch", "32"];
+        insta::assert_snapshot!(
+            format!("plan.calibrated.{lang}"),
+            printed(&[&args[..], &["--lang", lang]].concat())
+        );
+    }
+}
+
+fn json(args: &[&str]) -> Value {
+    let value: Value = serde_json::from_str(&printed(&[args, &["--format", "json"]].concat())).unwrap();
+    let path = root().join("crates/whyidle-report/schema/whyidle.plan-1.schema.json");
+    let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{args:?}: {}", errors.join("\n"));
+    value
+}
+
+#[test]
+fn json_obeys_its_schema() {
+    assert!(json(&LLAMA)["search"]["judged"].as_u64().unwrap() > 1000);
+    let measured = json(&["plan", "--calibrate", "testdata/ckpt_needless"]);
+    let back = &measured["calibrated"]["give_back"][0];
+    assert_eq!(
+        (back["id"].as_str(), back["step"]["method"].as_str()),
+        (Some("checkpointing"), Some("replay"))
+    );
+    for recording in ["testdata/fed_small", "testdata/fsdp_full", "testdata/ddp_small", "testdata/pp_m2"] {
+        let value = json(&["plan", "--calibrate", recording, "--batch", "2"]);
+        assert_eq!(value["calibrated"]["same"], false, "{recording}");
+    }
+    let offline = json(&[
+        "plan",
+        "--calibrate",
+        "testdata/fed_small/case.json",
+        "--layers",
+        "12",
+        "--hidden",
+        "1024",
+        "--heads",
+        "16",
+        "--vocab",
+        "32000",
+        "--code",
+        "torch",
+        "--loss",
+        "kept-logits",
+    ]);
+    assert_eq!(offline["calibrated"]["counted"], true);
+}
+
+/// A recording made on one GPU plans for others.
+#[test]
+fn a_measured_step_plans_for_other_gpus() {
+    let here = json(&["plan", "--calibrate", "testdata/attn_flash"]);
+    let there = json(&["plan", "--calibrate", "testdata/attn_flash", "--gpu", "a100"]);
+    assert!(there["step"]["seconds"].as_f64().unwrap() > 2.0 * here["step"]["seconds"].as_f64().unwrap());
+    let eight =
+        json(&["plan", "--calibrate", "testdata/attn_flash", "--gpu", "h200x8", "--sharding", "fsdp"]);
+    assert_eq!((eight["strategy"]["dp"].as_u64(), eight["gpu"]["count"].as_u64()), (Some(8), Some(8)));
+}
+
+/// Every error names what is wrong and what to do.
+#[test]
+fn what_cannot_be_planned_is_refused_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |text: &str| {
+        let path = folder.path().join(format!("{}.json", text.len()));
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let llama = |more: &str| {
+        config(&format!(
+            r#"{{"model_type":"llama","vocab_size":32000,"hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,{more}}}"#
+        ))
+    };
+    let unknown = config(r#"{"model_type":"mamba2"}"#);
+    let grouped = llama(r#""num_attention_heads":32,"num_key_value_heads":5"#);
+    let odd = llama(r#""num_attention_heads":33"#);
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--config", &unknown, "--batch", "1"], &["mamba2", "llama", "--layers"]),
+        (&["--config", &grouped, "--batch", "1"], &["32", "5", "key-value"]),
+        (&["--config", &odd, "--batch", "1"], &["4096", "33", "head_dim"]),
+        (
+            &["--model", "llama-3-8b", "--gpu", "h100x64", "--tp", "64", "--batch", "1"],
+            &["64", "32 heads", "divisor"],
+        ),
+        (&["--model", "llama-9", "--batch", "1"], &["llama-9", "llama-3-8b"]),
+        (&["--model", "llama-3-8b", "--gpu", "gtx680", "--batch", "1"], &["gtx680", "--gpu-table"]),
+        (&["--model", "llama-3-8b", "--network", "smoke", "--batch", "1"], &["smoke", "ib-ndr"]),
+        (&["--model", "gpt2", "--seq", "4096", "--batch", "1"], &["4096", "1024 positions"]),
+        (&["--model", "llama-3-8b", "--gpu", "h100x8", "--pp", "3", "--batch", "1"], &["8 GPUs", "3"]),
+        (&["--layers", "12", "--batch", "1"], &["--hidden"]),
+        (&["--calibrate", "testdata/nowhere"], &["nowhere"]),
+    ];
+    for (args, wanted) in cases {
+        let run = run(&[&["plan"][..], args].concat());
+        assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}");
+        assert!(run.err.starts_with("error: "), "{}", run.err);
+        for word in *wanted {
+            assert!(run.err.contains(word), "{word} in {}", run.err);
+        }
+    }
+}
+
+/// What a trace does not show is not guessed; what does not fit says by how much. Both are status 1.
+#[test]
+fn refusals_and_plans_that_do_not_fit() {
+    for (recording, word) in [("testdata/fed_compiled", "compiler"), ("testdata/h2d_pinned", "attention")] {
+        let run = run(&["plan", "--calibrate", recording]);
+        assert_eq!((run.status, run.out.as_str()), (Some(1), ""), "{recording}");
+        assert!(run.err.contains(word), "{}", run.err);
+    }
+    let nowhere = ["plan", "--model", "llama-3.1-405b", "--gpu", "l4x4", "--global-batch", "4"];
+    let run = run(&nowhere);
+    assert_eq!(run.status, Some(1));
+    assert!(run.out.contains("No strategy fits") && run.out.contains("missing"), "{}", run.out);
+}
+
+/// A GPU of one's own, a link of one's own.
+#[test]
+fn a_table_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("gpus.toml");
+    fs::write(&table, "[gpu.mine]\nmemory_gib = 100\nbandwidth_gbs = 2000\nhalf_tflops = 500\n").unwrap();
+    let table = table.to_str().unwrap();
+    let args = [
+        "plan",
+        "--model",
+        "llama-3.2-1b",
+        "--gpu-table",
+        table,
+        "--gpu",
+        "minex2",
+        "--batch",
+        "1",
+        "--sharding",
+        "fsdp",
+    ];
+    let slow = json(&[&args[..], &["--bandwidth", "1"]].concat());
+    let fast = json(&[&args[..], &["--bandwidth", "400"]].concat());
+    assert_eq!(slow["gpu"]["source"], "TOML");
+    assert!(slow["step"]["exposed"].as_f64() > fast["step"]["exposed"].as_f64());
+}
+
+/// Days and cost of a token budget.
+#[test]
+fn a_budget_has_days_and_a_price() {
+    let value = json(&[&LLAMA[..], &["--tokens", "1000", "--price", "2"]].concat());
+    let budget = &value["budget"];
+    let (days, hours) = (budget["days"].as_f64().unwrap(), budget["gpu_hours"].as_f64().unwrap());
+    assert!((hours - days * 24.0 * 8.0).abs() < 1e-6 && days > 1.0);
+    assert!((budget["price"].as_f64().unwrap() - 2.0 * hours).abs() < 1e-6);
+}
