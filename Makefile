@@ -2,6 +2,9 @@
 
 CARGO ?= cargo
 EXAMPLE := examples/starved-by-two-workers
+# A Python with PyTorch, for the tests of attach and run.
+VENV := $(CURDIR)/target/test-venv
+TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint bench bench-plan accept
@@ -14,9 +17,15 @@ demo: ## build whyidle and read the trace that ships with it
 	@$(CARGO) build --locked --package whyidle
 	@$(CARGO) run --locked --quiet --package whyidle -- trace $(EXAMPLE)
 
-test: lint test-fast ## all that CI runs: lint, then every test
+test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a real PyTorch program too
+	WHYIDLE_TEST_PYTHON=$(TEST_PYTHON) $(MAKE) test-fast
 
-test-fast: ## every test, without the lints
+$(VENV)/ready: requirements-test.txt
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-test.txt
+	touch $@
+
+test-fast: ## every test, without the lints; without PyTorch some say that they are skipped
 	$(CARGO) fetch --locked
 	$(CARGO) test --locked --workspace --no-fail-fast
 

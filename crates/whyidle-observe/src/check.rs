@@ -24,7 +24,7 @@ pub enum State {
 /// A check with what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// `check-<id>` is its sentence; `check-<id>-ok`, where that differs.
+    /// `look-<id>` is its sentence; `look-<id>-ok`, where that differs.
     pub id: &'static str,
     /// How it came out.
     pub state: State,
@@ -55,7 +55,7 @@ pub fn checks(tree: Option<&Tree>) -> Vec<Check> {
             gpus.cards()
         }
         Err(why) => {
-            found.push(Check::new("check-no-driver", State::Bad, &[("reason", &why.code)]));
+            found.push(Check::new("look-no-driver", State::Bad, &[("reason", &why.code)]));
             Vec::new()
         }
     };
@@ -74,19 +74,19 @@ fn versions(version: &str, cuda: &str, driver: Option<&Member>) -> Check {
     let major = |text: &str| text.split('.').next().and_then(|major| major.parse::<u32>().ok());
     match (driver, built) {
         (Some(driver), None) if driver.software.has_torch && !driver.software.has_torch_cuda => Check::new(
-            "check-cpu-build",
+            "look-cpu-build",
             State::Bad,
             &[("torch", &driver.software.torch.clone().unwrap_or_default())],
         ),
         (_, Some(built)) if major(&built) > major(cuda) => Check::new(
-            "check-cuda-older",
+            "look-cuda-older",
             State::Bad,
             &[("driver", &version), ("cuda", &cuda), ("built", &built)],
         ),
         (_, Some(built)) => {
-            Check::new("check-cuda", State::Ok, &[("driver", &version), ("cuda", &cuda), ("built", &built)])
+            Check::new("look-cuda", State::Ok, &[("driver", &version), ("cuda", &cuda), ("built", &built)])
         }
-        _ => Check::new("check-driver", State::Ok, &[("driver", &version), ("cuda", &cuda)]),
+        _ => Check::new("look-driver", State::Ok, &[("driver", &version), ("cuda", &cuda)]),
     }
 }
 
@@ -94,7 +94,7 @@ fn of_card(card: &Card) -> Vec<Check> {
     let mut found = Vec::new();
     if let (Some(limit), Some(default)) = (card.power_limit_mw, card.power_default_mw) {
         let state = if limit < default { State::Suspect } else { State::Ok };
-        let id = if limit < default { "check-power-limited" } else { "check-power" };
+        let id = if limit < default { "look-power-limited" } else { "look-power" };
         let watt = |mw: u32| (mw + 500) / 1_000;
         found.push(Check::new(
             id,
@@ -106,7 +106,7 @@ fn of_card(card: &Card) -> Vec<Check> {
         let text = |(generation, width): (u32, u32)| format!("{generation}.0 x{width}");
         // An idle card may drop its generation; a width below the slot's stays.
         let narrow = now.1 < most.1;
-        let id = if narrow { "check-pcie-narrow" } else { "check-pcie" };
+        let id = if narrow { "look-pcie-narrow" } else { "look-pcie" };
         let state = if narrow { State::Suspect } else { State::Ok };
         found.push(Check::new(
             id,
@@ -117,7 +117,7 @@ fn of_card(card: &Card) -> Vec<Check> {
     if card.processes.len() > 1 {
         let pids: Vec<String> = card.processes.iter().map(|(pid, _)| pid.to_string()).collect();
         found.push(Check::new(
-            "check-shared-card",
+            "look-shared-card",
             State::Suspect,
             &[("gpu", &card.index), ("count", &card.processes.len()), ("pids", &pids.join(", "))],
         ));
@@ -129,9 +129,9 @@ fn shared_memory() -> Option<Check> {
     let room = rustix::fs::statvfs("/dev/shm").ok()?;
     let (all, free) = (room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize);
     let (id, state) = match (all, free) {
-        (all, _) if all < SMALL_SHM => ("check-shm-small", State::Bad),
-        (_, free) if free < SMALL_SHM => ("check-shm-full", State::Suspect),
-        _ => ("check-shm", State::Ok),
+        (all, _) if all < SMALL_SHM => ("look-shm-small", State::Bad),
+        (_, free) if free < SMALL_SHM => ("look-shm-full", State::Suspect),
+        _ => ("look-shm", State::Ok),
     };
     Some(Check::new(id, state, &[("all", &gib(all)), ("free", &gib(free))]))
 }
@@ -140,7 +140,7 @@ fn memory() -> Option<Check> {
     let memory = procfs::Current::current().ok().map(|memory: procfs::Meminfo| memory)?;
     let (free, all) = (memory.mem_available?, memory.mem_total);
     let low = free < all / 10;
-    let (id, state) = if low { ("check-memory-low", State::Suspect) } else { ("check-memory", State::Ok) };
+    let (id, state) = if low { ("look-memory-low", State::Suspect) } else { ("look-memory", State::Ok) };
     Some(Check::new(id, state, &[("free", &gib(free)), ("all", &gib(all))]))
 }
 
@@ -156,19 +156,19 @@ fn of_program(tree: &Tree, driver: &Member) -> Vec<Check> {
         let threads = driver.number("OMP_NUM_THREADS").unwrap_or(1).max(1) as usize;
         let wanted = ranks * (1 + workers * threads);
         let (id, state) =
-            if wanted > cores { ("check-cores-few", State::Suspect) } else { ("check-cores", State::Ok) };
+            if wanted > cores { ("look-cores-few", State::Suspect) } else { ("look-cores", State::Ok) };
         found.push(Check::new(id, state, &[("cores", &cores), ("ranks", &ranks), ("workers", &workers)]));
     }
     if let Some(files) = open_files_limit(driver.pid) {
         let few = files < FEW_FILES;
-        let (id, state) = if few { ("check-files-few", State::Suspect) } else { ("check-files", State::Ok) };
+        let (id, state) = if few { ("look-files-few", State::Suspect) } else { ("look-files", State::Ok) };
         found.push(Check::new(id, state, &[("limit", &files)]));
     }
     if let Some((place, kind)) = storage(driver.pid) {
         let far = ["nfs", "cifs", "smb", "fuse", "9p", "ceph", "lustre", "beegfs", "gpfs"];
         let is_far = far.iter().any(|part| kind.starts_with(part));
         let (id, state) =
-            if is_far { ("check-storage-far", State::Suspect) } else { ("check-storage", State::Ok) };
+            if is_far { ("look-storage-far", State::Suspect) } else { ("look-storage", State::Ok) };
         found.push(Check::new(id, state, &[("place", &place), ("kind", &kind)]));
     }
     found.extend(one_card_each(tree));
@@ -178,10 +178,10 @@ fn of_program(tree: &Tree, driver: &Member) -> Vec<Check> {
         }
     }
     match stack_permission(driver.pid) {
-        None => found.push(Check::new("check-stacks", State::Ok, &[])),
+        None => found.push(Check::new("look-stacks", State::Ok, &[])),
         Some(why) => {
             found.push(Check::new(
-                "check-stacks-not",
+                "look-stacks-not",
                 State::Suspect,
                 &[("reason", &why.code), ("detail", &why.detail)],
             ));
@@ -194,17 +194,17 @@ fn of_program(tree: &Tree, driver: &Member) -> Vec<Check> {
 fn setting(name: &str, value: &str) -> Option<(&'static str, State)> {
     let on = !matches!(value.trim(), "" | "0" | "false" | "False");
     match name {
-        "CUDA_LAUNCH_BLOCKING" if on => Some(("check-env-blocking", State::Bad)),
-        "PYTORCH_NO_CUDA_MEMORY_CACHING" if on => Some(("check-env-no-caching", State::Bad)),
-        "CUDA_VISIBLE_DEVICES" if matches!(value.trim(), "" | "-1") => Some(("check-env-no-gpu", State::Bad)),
+        "CUDA_LAUNCH_BLOCKING" if on => Some(("look-env-blocking", State::Bad)),
+        "PYTORCH_NO_CUDA_MEMORY_CACHING" if on => Some(("look-env-no-caching", State::Bad)),
+        "CUDA_VISIBLE_DEVICES" if matches!(value.trim(), "" | "-1") => Some(("look-env-no-gpu", State::Bad)),
         "CUDA_DEVICE_MAX_CONNECTIONS" if value.trim() == "1" => {
-            Some(("check-env-connections", State::Suspect))
+            Some(("look-env-connections", State::Suspect))
         }
         "NCCL_P2P_DISABLE" | "NCCL_SHM_DISABLE" | "NCCL_IB_DISABLE" if on => {
-            Some(("check-env-nccl", State::Suspect))
+            Some(("look-env-nccl", State::Suspect))
         }
         "NCCL_DEBUG" if matches!(value.trim(), "INFO" | "TRACE") => {
-            Some(("check-env-nccl-debug", State::Suspect))
+            Some(("look-env-nccl-debug", State::Suspect))
         }
         _ => None,
     }
@@ -225,7 +225,7 @@ fn one_card_each(tree: &Tree) -> Option<Check> {
     distinct.sort_unstable();
     distinct.dedup();
     (distinct.len() < cards.len()).then(|| {
-        Check::new("check-ranks-share", State::Bad, &[("ranks", &cards.len()), ("cards", &distinct.len())])
+        Check::new("look-ranks-share", State::Bad, &[("ranks", &cards.len()), ("cards", &distinct.len())])
     })
 }
 
@@ -269,11 +269,11 @@ mod tests {
 
     #[test]
     fn known_settings_are_judged_by_their_value() {
-        assert_eq!(setting("CUDA_LAUNCH_BLOCKING", "1"), Some(("check-env-blocking", State::Bad)));
+        assert_eq!(setting("CUDA_LAUNCH_BLOCKING", "1"), Some(("look-env-blocking", State::Bad)));
         assert_eq!(setting("CUDA_LAUNCH_BLOCKING", "0"), None);
         assert_eq!(setting("CUDA_VISIBLE_DEVICES", "0,1"), None);
-        assert_eq!(setting("CUDA_VISIBLE_DEVICES", ""), Some(("check-env-no-gpu", State::Bad)));
-        assert_eq!(setting("NCCL_P2P_DISABLE", "1"), Some(("check-env-nccl", State::Suspect)));
+        assert_eq!(setting("CUDA_VISIBLE_DEVICES", ""), Some(("look-env-no-gpu", State::Bad)));
+        assert_eq!(setting("NCCL_P2P_DISABLE", "1"), Some(("look-env-nccl", State::Suspect)));
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         assert!(cores(own).is_some_and(|cores| cores > 0));
         assert!(open_files_limit(own).is_some());
         assert!(storage(own).is_some_and(|(place, kind)| !place.is_empty() && !kind.is_empty()));
-        assert!(checks(None).iter().any(|check| check.id.starts_with("check-shm")));
+        assert!(checks(None).iter().any(|check| check.id.starts_with("look-shm")));
     }
 
     #[test]
@@ -297,11 +297,8 @@ mod tests {
         };
         let found: Vec<(&str, State)> = of_card(&card).iter().map(|check| (check.id, check.state)).collect();
         let suspect = State::Suspect;
-        let expected = [
-            ("check-power-limited", suspect),
-            ("check-pcie-narrow", suspect),
-            ("check-shared-card", suspect),
-        ];
+        let expected =
+            [("look-power-limited", suspect), ("look-pcie-narrow", suspect), ("look-shared-card", suspect)];
         assert_eq!(found, expected);
     }
 }

@@ -84,12 +84,23 @@ pub struct Recording {
     pub micro_batches: Option<u32>,
     /// Stages of a pipeline.
     pub stages: Option<u32>,
-    /// Physical number of the GPU that the first of `pids` drives, where the recorder could tell.
-    pub gpu_index: Option<u32>,
+    /// The processes that drive GPUs, as `pids` lists them.
+    pub drivers: Vec<Driver>,
     /// When the run was steady and undisturbed, Unix seconds.
     pub steady: Option<(f64, f64)>,
     /// What could not be had: what, why, and the detail.
     pub missing: Vec<(String, String, String)>,
+}
+
+/// A process that drives a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Driver {
+    /// Its id.
+    pub pid: u32,
+    /// Its rank, where its environment said.
+    pub rank: Option<u32>,
+    /// Physical number of its GPU, where the recorder could tell.
+    pub gpu: Option<u32>,
 }
 
 /// Reads what `dir` says of the process with number `rank`: `recording_rank<N>.json` or
@@ -171,7 +182,15 @@ fn from_json(value: &Value) -> Recording {
         no_sync: f.flag("no_sync"),
         micro_batches: f.count(&["micro_batches"]),
         stages: f.count(&["stages"]),
-        gpu_index: driven::gpu_index(value, f.pids().first().copied()),
+        drivers: f
+            .pids()
+            .into_iter()
+            .map(|pid| Driver {
+                pid,
+                rank: driven::rank(value, pid),
+                gpu: driven::gpu_index(value, Some(pid)),
+            })
+            .collect(),
         steady: f.seconds("steady_from").zip(f.seconds("steady_until")).filter(|(from, until)| from < until),
         missing: driven::missing(value),
     }

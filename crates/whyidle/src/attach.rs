@@ -4,12 +4,17 @@ use serde_json::Map;
 use whyidle_diagnosis::Message;
 use whyidle_observe::launch::interruption;
 use whyidle_observe::tree::Tree;
-use whyidle_observe::{Options, Recorder, Watch};
+use whyidle_observe::{Missing, Options, Recorder, Watch, stack_permission};
 
 use crate::args::AttachOptions;
 use crate::live::{Place, Ticker, until, unwritten};
 use crate::output::Output;
 use crate::{REFUSED, UNREADABLE};
+
+fn not_permitted(pid: u32, missing: &Missing) -> Message {
+    let id = if missing.code == "other-user" { "cli-live-other-user" } else { "cli-live-no-permission" };
+    Message::new(id).name("pid", pid.to_string()).name("detail", &missing.detail)
+}
 
 pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     let pids: Vec<u32> = options.pids.iter().chain(&options.more_pids).copied().collect();
@@ -20,6 +25,11 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
         return UNREADABLE;
     }
     let Some(driver) = tree.drivers().next() else {
+        // Whoever may not look into a process does not see what it has loaded either.
+        if let Some(missing) = stack_permission(pids[0]) {
+            output.error(&not_permitted(pids[0], &missing), Some(&Message::new("cli-live-permission-hint")));
+            return REFUSED;
+        }
         let error = Message::new("cli-live-no-training").name("pid", pids[0].to_string());
         output.error(&error, Some(&Message::new("cli-live-list")));
         return REFUSED;

@@ -30,7 +30,7 @@ pub(crate) fn run(options: &CheckOptions, output: &Output) -> u8 {
         Some(pid) => format!("whyidle attach {pid}"),
         None => "whyidle".to_owned(),
     };
-    let text = render_items("check-title", &items, &next, &output.catalog, &output.text_options(false));
+    let text = render_items("look-title", &items, &next, &output.catalog, &output.text_options(false));
     output.data(&text, REACHED)
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn list(output: &Output) -> u8 {
 }
 
 fn shortened(command: &str) -> String {
-    const LONGEST: usize = 60;
+    const LONGEST: usize = 200;
     if command.chars().count() <= LONGEST {
         return command.to_owned();
     }

@@ -102,10 +102,9 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
     let known = trace::known(recorded.as_ref(), step_ms);
     let recorded = recorded.unwrap_or_default();
     let world = recorded.world.unwrap_or(1);
-    // Without a better word, ranks of one host drive its cards in order.
-    let by_rank = recorded.rank.filter(|_| world > 1);
-    let hints = Hints { drivers: recorded.pids.clone(), gpu: recorded.gpu_index.or(by_rank), world };
-    let signals = signals(&steady(found.samples, &recorded), &hints);
+    let samples = steady(found.samples, &recorded);
+    let (signals, rank) = the_one_waited_for(&samples, &recorded, world);
+    let watched_ranks = recorded.drivers.len();
     let input = |(name, rows): &(&str, u64)| Input {
         path: dir.join(name).display().to_string(),
         kind: "samples",
@@ -113,8 +112,38 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
         rank: None,
     };
     let inputs = found.files.iter().map(input).collect();
-    Ok(Watched { signals, known, run: about(recorded, world, found.dropped), inputs })
+    Ok(Watched {
+        signals,
+        known,
+        run: Run { rank, watched_ranks, ..about(recorded, world, found.dropped) },
+        inputs,
+    })
 }
+
+/// Of several ranks the one whose GPU is idle most: a rank that waits for others sits in a collective, and its GPU
+/// looks busy.
+fn the_one_waited_for(samples: &Samples, recorded: &Recording, world: u32) -> (Signals, Option<u32>) {
+    let of = |pid: Option<u32>, gpu: Option<u32>| {
+        signals(samples, &Hints { drivers: pid.into_iter().collect(), gpu, world })
+    };
+    let mut all: Vec<(Signals, Option<u32>)> = recorded
+        .drivers
+        .iter()
+        .map(|driver| (of(Some(driver.pid), driver.gpu), driver.rank.or(recorded.rank)))
+        .collect();
+    if all.is_empty() {
+        // Without a better word, ranks of one host drive its cards in order.
+        return (of(None, recorded.rank.filter(|_| world > 1)), recorded.rank);
+    }
+    let resident = |at: &usize| all[*at].0.gpu.as_ref().map_or(1.0, |gpu| gpu.resident);
+    let least = (0..all.len()).min_by(|a, b| resident(a).total_cmp(&resident(b))).unwrap_or(0);
+    // Ranks that are alike are judged by the first.
+    let chosen = if resident(&0) - resident(&least) > ALIKE { least } else { 0 };
+    all.swap_remove(chosen)
+}
+
+/// GPUs whose busy shares differ by no more are alike.
+const ALIKE: f64 = 0.05;
 
 /// The stretch in which the run was steady, where the recording names one.
 fn steady(samples: Samples, recorded: &Recording) -> Samples {
@@ -154,7 +183,8 @@ fn about(recorded: Recording, world: u32, dropped: u64) -> Run {
         command: recorded.command,
         gpu: recorded.gpu,
         world,
-        rank: recorded.rank,
+        rank: None,
+        watched_ranks: 0,
         missing: recorded.missing,
         dropped,
     }

@@ -1,15 +1,19 @@
 //! The program: arguments, dispatch, progress, exit codes. No logic.
 
 mod args;
+#[cfg(target_os = "linux")]
 mod attach;
+#[cfg(target_os = "linux")]
 mod check;
 mod diagnose;
 mod explain;
 mod generate;
+#[cfg(target_os = "linux")]
 mod live;
 mod output;
 mod plan;
 mod progress;
+#[cfg(target_os = "linux")]
 mod run;
 mod trace;
 
@@ -32,18 +36,35 @@ fn main() -> ExitCode {
     let output = Output::new(&args);
     start_threads();
     let code = match &args.command {
-        None => check::list(&output),
-        Some(Command::Check(options)) => check::run(options, &output),
         Some(Command::Trace(options)) => trace::run(options, &output),
-        Some(Command::Run(options)) => run::run(options, &output),
-        Some(Command::Attach(options)) => attach::run(options, &output),
         Some(Command::Diagnose(options)) => diagnose::run(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),
+        None | Some(Command::Check(_) | Command::Run(_) | Command::Attach(_)) => {
+            live_command(args.command.as_ref(), &output)
+        }
     };
     ExitCode::from(code)
+}
+
+/// What looks at running programs.
+#[cfg(target_os = "linux")]
+fn live_command(command: Option<&Command>, output: &Output) -> u8 {
+    match command {
+        Some(Command::Check(options)) => check::run(options, output),
+        Some(Command::Run(options)) => run::run(options, output),
+        Some(Command::Attach(options)) => attach::run(options, output),
+        _ => check::list(output),
+    }
+}
+
+/// Elsewhere, recordings are read but not made.
+#[cfg(not(target_os = "linux"))]
+fn live_command(_: Option<&Command>, output: &Output) -> u8 {
+    output.error(&whyidle_diagnosis::Message::new("cli-live-only-linux"), None);
+    UNREADABLE
 }
 
 /// Starts the worker threads; where the system allows none, everything runs on this one.

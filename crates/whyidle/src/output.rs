@@ -66,12 +66,14 @@ impl Output {
     }
 
     /// Says something beside the data.
+    #[cfg(target_os = "linux")]
     pub(crate) fn say(&self, message: &Message) {
         let text = format!("whyidle: {}\n", self.catalog.message(message));
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
     /// Says what goes on, where somebody looks.
+    #[cfg(target_os = "linux")]
     pub(crate) fn hint(&self, message: &Message) {
         if self.progress {
             self.say(message);

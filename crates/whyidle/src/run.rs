@@ -10,10 +10,10 @@ use whyidle_observe::ondemand::{Listener, Wanted};
 use whyidle_observe::tree::Member;
 use whyidle_observe::{Flow, Missing, Options, Progress, Recorder, Watch, clock, torch};
 
+use crate::UNREADABLE;
 use crate::args::RunOptions;
 use crate::live::{Place, Ticker, unwritten};
 use crate::output::Output;
-use crate::UNREADABLE;
 
 /// A program trains steadily after this long in its loop.
 const SETTLED: Duration = Duration::from_secs(4);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use whyidle_model::{Frame, Stack, Stacks};
 
+use super::files::{is_framework, is_user_file, short_path};
 use super::share_error;
 
 /// What a thread does.
@@ -365,134 +366,6 @@ fn by_source(source: &str) -> Option<Doing> {
         None
     }
 }
-
-/// A path as a person names it: relative to the folder that holds the package.
-fn short_path(file: &str) -> &str {
-    for folder in ["/site-packages/", "/dist-packages/"] {
-        if let Some((_, rest)) = file.rsplit_once(folder) {
-            return rest;
-        }
-    }
-    let Some(at) = file.find("/lib/python3") else {
-        return if file.starts_with('/') { file.rsplit('/').next().unwrap_or(file) } else { file };
-    };
-    file[at + 1..].splitn(3, '/').nth(2).unwrap_or(file)
-}
-
-/// Packages whose Python code launches work on the GPU, or decides what is launched.
-fn is_framework(file: &str) -> bool {
-    const FRAMEWORKS: [&str; 16] = [
-        "torch",
-        "transformers",
-        "accelerate",
-        "lightning",
-        "pytorch_lightning",
-        "lightning_fabric",
-        "deepspeed",
-        "megatron",
-        "triton",
-        "torchvision",
-        "timm",
-        "apex",
-        "peft",
-        "flash_attn",
-        "diffusers",
-        "xformers",
-    ];
-    let package = short_path(file).split('/').next().unwrap_or_default();
-    FRAMEWORKS.contains(&package)
-}
-
-/// A file of the user's own: neither of an installed package nor of the standard library. Recorders give whole
-/// paths, or paths relative to the package's folder.
-fn is_user_file(file: &str) -> bool {
-    if file.is_empty() || file.starts_with('<') {
-        return false;
-    }
-    if file.starts_with('/') {
-        return !["/site-packages/", "/dist-packages/", "/lib/python"].iter().any(|part| file.contains(part));
-    }
-    let first = file.split('/').next().unwrap_or_default().trim_end_matches(".py");
-    !is_framework(file) && !LIBRARIES.contains(&first)
-}
-
-/// Modules of the standard library, and packages, that occur in training programs.
-const LIBRARIES: [&str; 74] = [
-    "threading",
-    "queue",
-    "selectors",
-    "socket",
-    "subprocess",
-    "contextlib",
-    "functools",
-    "random",
-    "abc",
-    "typing",
-    "copy",
-    "runpy",
-    "re",
-    "json",
-    "logging",
-    "multiprocessing",
-    "concurrent",
-    "importlib",
-    "asyncio",
-    "collections",
-    "pickle",
-    "copyreg",
-    "struct",
-    "io",
-    "os",
-    "posixpath",
-    "pathlib",
-    "tempfile",
-    "shutil",
-    "tarfile",
-    "zipfile",
-    "gzip",
-    "bz2",
-    "lzma",
-    "csv",
-    "string",
-    "textwrap",
-    "enum",
-    "dataclasses",
-    "inspect",
-    "types",
-    "warnings",
-    "weakref",
-    "heapq",
-    "bisect",
-    "itertools",
-    "operator",
-    "statistics",
-    "fractions",
-    "decimal",
-    "datetime",
-    "calendar",
-    "hashlib",
-    "hmac",
-    "uuid",
-    "base64",
-    "http",
-    "urllib",
-    "email",
-    "ssl",
-    "sched",
-    "codecs",
-    "traceback",
-    "numpy",
-    "pandas",
-    "PIL",
-    "cv2",
-    "datasets",
-    "tokenizers",
-    "pyarrow",
-    "scipy",
-    "sklearn",
-    "wandb",
-    "tqdm",
-];
 
 #[cfg(test)]
 mod tests {

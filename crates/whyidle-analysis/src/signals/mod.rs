@@ -9,6 +9,7 @@
 //! All shares are of the time watched, each with the number of samples behind it.
 
 pub mod batches;
+mod files;
 pub mod gpu;
 pub mod mainthread;
 pub mod process;

@@ -157,8 +157,17 @@ pub(crate) fn notes(signals: &Signals, run: &Run) -> Vec<QualityNote> {
         |code, severity, count: u64, text: Message| notes.push(QualityNote { code, severity, count, text });
     for (what, code, detail) in &run.missing {
         let severity = if what == "gpm" { Severity::Info } else { Severity::Suspect };
-        let text = Message::new(missing(what, code));
-        note("missing", severity, 1, if detail.is_empty() { text } else { text.name("detail", detail) });
+        let id = if what == "stacks" && detail.is_empty() && code == "unreadable" {
+            "note-live-no-python"
+        } else {
+            missing(what, code)
+        };
+        note("missing", severity, 1, Message::new(id).name("detail", detail));
+    }
+    if let Some(rank) = run.rank.filter(|_| run.watched_ranks > 1) {
+        let text =
+            Message::new("note-live-rank").count("ranks", run.watched_ranks).count("rank", i64::from(rank));
+        note("rank-judged", Severity::Suspect, 1, text);
     }
     if run.dropped > 0 {
         let text =

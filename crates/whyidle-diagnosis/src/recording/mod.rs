@@ -42,6 +42,8 @@ pub struct Run {
     pub world: u32,
     /// Rank of the process judged.
     pub rank: Option<u32>,
+    /// Ranks that were watched; the one judged is the one that the others wait for.
+    pub watched_ranks: usize,
     /// What could not be had: what, why, and the detail.
     pub missing: Vec<(String, String, String)>,
     /// Lines of the recording that made no sense.

@@ -34,6 +34,13 @@ pub(super) fn gpu_index(value: &Value, pid: Option<u32>) -> Option<u32> {
     }
 }
 
+/// The rank of process `pid`, where its environment said.
+pub(super) fn rank(value: &Value, pid: u32) -> Option<u32> {
+    let list = value.get("processes").and_then(Value::as_array).into_iter().flatten();
+    let mut own = list.filter(|process| process.get("pid").and_then(Value::as_u64) == Some(u64::from(pid)));
+    u32::try_from(own.next()?.get("rank")?.as_u64()?).ok()
+}
+
 /// What could not be had: what, why, and the detail.
 pub(super) fn missing(value: &Value) -> Vec<(String, String, String)> {
     let list = value.get("missing").and_then(Value::as_array).into_iter().flatten();
@@ -57,6 +64,8 @@ mod tests {
         let found: Vec<Option<u32>> = (7..=13).map(|pid| gpu_index(&two, Some(pid))).collect();
         assert_eq!(found, [Some(0), Some(1), Some(3), Some(1), Some(5), None, None]);
         assert_eq!(gpu_index(&json!({}), None), None);
+        let ranked = json!({"processes": [{"pid": 7, "rank": null}, {"pid": 8, "rank": 1}]});
+        assert_eq!((rank(&ranked, 7), rank(&ranked, 8), rank(&ranked, 9)), (None, Some(1), None));
     }
 
     #[test]

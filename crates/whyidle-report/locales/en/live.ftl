@@ -129,6 +129,7 @@ note-live-ptrace-scope = Stacks could not be read: kernel.yama.ptrace_scope is {
 note-live-other-user = Stacks could not be read: the program belongs to user { $detail }. Run whyidle as that user, or as root.
 note-live-stacks-off = Stacks were not wanted: functions cannot be named.
 note-live-no-stacks = Stacks could not be read: { $detail }
+note-live-no-python = Stacks could not be read: no Python process that trains was seen.
 note-live-missing = Something could not be recorded: { $detail }
 note-live-trace-no-torch = No trace: the program has not loaded PyTorch.
 note-live-trace-old-torch = No trace: PyTorch { $detail } cannot be asked for one safely; 2.10 and later can.
@@ -136,6 +137,7 @@ note-live-trace-not-polled = No trace: the program's profiler never asked for in
 note-live-trace-not-written = No trace: the request was taken, but nothing was written within { $detail } s. The program may run its own profiler.
 note-live-trace-ended = No trace: the program ended before one was whole.
 note-live-trace-off = No trace was wanted.
+note-live-rank = { $ranks } ranks were watched. Rank { $rank } is judged: its GPU is idle most, and the others wait for it inside collectives, where their GPUs look busy.
 note-live-dropped = { $count ->
     [one] 1 line of the recording was cut off or made no sense
    *[other] { $count } lines of the recording were cut off or made no sense
@@ -168,6 +170,10 @@ cli-live-progress = { $seconds } of about { $whole } s, { $samples ->
     [one] 1 sample
    *[other] { $samples } samples
 } of the main thread
+cli-live-only-linux = programs can be watched on Linux only; recordings and traces are read everywhere
+cli-live-other-user = process { $pid } belongs to user { $detail }: it cannot be watched from here
+cli-live-no-permission = process { $pid } cannot be watched from here (kernel.yama.ptrace_scope { $detail })
+cli-live-permission-hint = run whyidle as the same user or as root; in a container, add --cap-add SYS_PTRACE; or start the program with `whyidle run`
 cli-live-kept = the recording is in { $dir }
 cli-live-unwritten = the recording could not be written: { $reason }
 cli-live-not-started = { $program } could not be started: { $reason }
@@ -178,37 +184,37 @@ cli-live-goes-on = the program goes on; whyidle ends with it
 mark-ok = ok
 mark-suspect = suspect
 mark-bad = bad
-check-title = The quick look: settings that are known to cost speed
-check-no-driver = No NVIDIA driver can be used here ({ $reason }). In a container, start it with GPU access (--gpus all, or the device plugin).
-check-driver = Driver { $driver } serves CUDA { $cuda }.
-check-cuda = Driver { $driver } serves CUDA { $cuda }; PyTorch was built for { $built }.
-check-cuda-older = Driver { $driver } serves CUDA { $cuda } only, but PyTorch was built for { $built }: update the driver, or install a PyTorch for an older CUDA.
-check-cpu-build = PyTorch { $torch } has no CUDA part: it computes on the CPU. Install a CUDA build.
-check-power = GPU { $gpu }: power limit { $limit } W of { $default } W.
-check-power-limited = GPU { $gpu }: the power limit is { $limit } W, below the card's { $default } W: clocks under load are lower.
-check-pcie = GPU { $gpu }: PCIe { $now }, at most { $most }.
-check-pcie-narrow = GPU { $gpu }: PCIe { $now }, although card and slot allow { $most }: copies are slower. Check the slot and the riser.
-check-shared-card = GPU { $gpu } is used by { $count } processes ({ $pids }): they share its time and memory.
-check-shm = /dev/shm has { $free } GiB free of { $all } GiB.
-check-shm-small = /dev/shm holds { $all } GiB only: loader workers pass tensors on through it. In Docker, add --shm-size=16g or --ipc=host.
-check-shm-full = /dev/shm has { $free } GiB left of { $all } GiB: loader workers fail when it is full.
-check-memory = { $free } GiB of { $all } GiB memory are free.
-check-memory-low = Only { $free } GiB of { $all } GiB memory are free: the page cache shrinks and data is read again.
-check-cores = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each.
-check-cores-few = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each, and their threads: they compete. Fewer workers or threads may be faster.
-check-files = Up to { $limit } open files.
-check-files-few = Up to { $limit } open files only: many workers with many tensors on their way may run out. ulimit -n 65536.
-check-storage = It runs in { $place } ({ $kind }).
-check-storage-far = It runs in { $place }, on { $kind }: if the data lies there too, small random reads are slow. Copy it to a local disk, or pack it.
-check-ranks-share = { $ranks } ranks drive { $cards } card(s): set the device from LOCAL_RANK.
-check-env-blocking = { $name }={ $value }: every launch waits for the one before. For debugging only.
-check-env-no-caching = { $name }={ $value }: every tensor asks the driver for memory.
-check-env-no-gpu = { $name }={ $value }: the program sees no GPU.
-check-env-connections = { $name }={ $value }: helps some launch-bound programs, and keeps communication from overlapping in others.
-check-env-nccl = { $name }={ $value }: a fast path between GPUs is switched off.
-check-env-nccl-debug = { $name }={ $value }: NCCL writes much into the log.
-check-stacks = Its Python stacks can be read.
-check-stacks-not = Its Python stacks cannot be read ({ $reason } { $detail }): run whyidle as the same user or as root; in a container, add --cap-add SYS_PTRACE; or sysctl kernel.yama.ptrace_scope=0.
+look-title = The quick look: settings that are known to cost speed
+look-no-driver = No NVIDIA driver can be used here ({ $reason }). In a container, start it with GPU access (--gpus all, or the device plugin).
+look-driver = Driver { $driver } serves CUDA { $cuda }.
+look-cuda = Driver { $driver } serves CUDA { $cuda }; PyTorch was built for { $built }.
+look-cuda-older = Driver { $driver } serves CUDA { $cuda } only, but PyTorch was built for { $built }: update the driver, or install a PyTorch for an older CUDA.
+look-cpu-build = PyTorch { $torch } has no CUDA part: it computes on the CPU. Install a CUDA build.
+look-power = GPU { $gpu }: power limit { $limit } W of { $default } W.
+look-power-limited = GPU { $gpu }: the power limit is { $limit } W, below the card's { $default } W: clocks under load are lower.
+look-pcie = GPU { $gpu }: PCIe { $now }, at most { $most }.
+look-pcie-narrow = GPU { $gpu }: PCIe { $now }, although card and slot allow { $most }: copies are slower. Check the slot and the riser.
+look-shared-card = GPU { $gpu } is used by { $count } processes ({ $pids }): they share its time and memory.
+look-shm = /dev/shm has { $free } GiB free of { $all } GiB.
+look-shm-small = /dev/shm holds { $all } GiB only: loader workers pass tensors on through it. In Docker, add --shm-size=16g or --ipc=host.
+look-shm-full = /dev/shm has { $free } GiB left of { $all } GiB: loader workers fail when it is full.
+look-memory = { $free } GiB of { $all } GiB memory are free.
+look-memory-low = Only { $free } GiB of { $all } GiB memory are free: the page cache shrinks and data is read again.
+look-cores = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each.
+look-cores-few = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each, and their threads: they compete. Fewer workers or threads may be faster.
+look-files = Up to { $limit } open files.
+look-files-few = Up to { $limit } open files only: many workers with many tensors on their way may run out. ulimit -n 65536.
+look-storage = It runs in { $place } ({ $kind }).
+look-storage-far = It runs in { $place }, on { $kind }: if the data lies there too, small random reads are slow. Copy it to a local disk, or pack it.
+look-ranks-share = { $ranks } ranks drive { $cards } card(s): set the device from LOCAL_RANK.
+look-env-blocking = { $name }={ $value }: every launch waits for the one before. For debugging only.
+look-env-no-caching = { $name }={ $value }: every tensor asks the driver for memory.
+look-env-no-gpu = { $name }={ $value }: the program sees no GPU.
+look-env-connections = { $name }={ $value }: helps some launch-bound programs, and keeps communication from overlapping in others.
+look-env-nccl = { $name }={ $value }: a fast path between GPUs is switched off.
+look-env-nccl-debug = { $name }={ $value }: NCCL writes much into the log.
+look-stacks = Its Python stacks can be read.
+look-stacks-not = Its Python stacks cannot be read ({ $reason } { $detail }): run whyidle as the same user or as root; in a container, add --cap-add SYS_PTRACE; or sysctl kernel.yama.ptrace_scope=0.
 
 ## The list of programs
 

@@ -116,6 +116,7 @@ note-live-ptrace-scope = 无法读取调用栈：kernel.yama.ptrace_scope 为 { 
 note-live-other-user = 无法读取调用栈：程序属于用户 { $detail }。请以该用户或 root 运行 whyidle。
 note-live-stacks-off = 按要求没有采集调用栈：无法指出函数名。
 note-live-no-stacks = 无法读取调用栈：{ $detail }
+note-live-no-python = 无法读取调用栈：没有看到在训练的 Python 进程。
 note-live-missing = 有内容未能记录：{ $detail }
 note-live-trace-no-torch = 没有 trace：程序没有加载 PyTorch。
 note-live-trace-old-torch = 没有 trace：PyTorch { $detail } 不能安全地按需采集；2.10 及以后可以。
@@ -123,6 +124,7 @@ note-live-trace-not-polled = 没有 trace：程序的 profiler 一直没有来�
 note-live-trace-not-written = 没有 trace：请求已送达，但 { $detail } 秒内没有写出文件。程序可能在用自己的 profiler。
 note-live-trace-ended = 没有 trace：程序在 trace 写完之前就结束了。
 note-live-trace-off = 按要求没有采集 trace。
+note-live-rank = 共观察了 { $ranks } 个 rank，以下针对 rank { $rank }：它的 GPU 最空闲，其他 rank 在集合通信里等它，所以看上去很忙。
 note-live-dropped = 采样记录中有 { $count } 行被截断或无法理解
 note-live-hollow = nvidia-smi 显示 { $util }，但只有 { $sm } 的 SM 有活干：利用率只看有没有 kernel，不看它占满了多少 GPU。
 note-trace-and-samples = trace 显示 GPU 在单步中有 { $trace } 的时间在忙，而整段运行的采样是 { $samples }（空闲 { $idle }）：trace 窗口不能代表整段运行。
@@ -142,6 +144,10 @@ cli-live-no-training = 进程 { $pid } 及其子进程都没有加载 PyTorch
 cli-live-list = 直接运行 `whyidle` 会列出本机的训练程序
 cli-live-watching = 正在观察进程 { $pid }（{ $command }），共 { $ranks } 个 rank，{ $workers } 个 DataLoader worker，时长 { $seconds } 秒；Ctrl-C 可提前结束
 cli-live-progress = 已观察 { $seconds } 秒（约需 { $whole } 秒），主线程采样 { $samples } 次
+cli-live-only-linux = 只能在 Linux 上观察程序；采样记录和 trace 在任何系统上都能读
+cli-live-other-user = 进程 { $pid } 属于用户 { $detail }：在这里无法观察
+cli-live-no-permission = 在这里无法观察进程 { $pid }（kernel.yama.ptrace_scope { $detail }）
+cli-live-permission-hint = 请以同一用户或 root 运行 whyidle；容器中加 --cap-add SYS_PTRACE；或者用 `whyidle run` 启动程序
 cli-live-kept = 采样记录保存在 { $dir }
 cli-live-unwritten = 无法写入采样记录：{ $reason }
 cli-live-not-started = 无法启动 { $program }：{ $reason }
@@ -152,37 +158,37 @@ cli-live-goes-on = 程序继续运行；whyidle 会随它一起结束
 mark-ok = 正常
 mark-suspect = 可疑
 mark-bad = 有问题
-check-title = 快速检查：已知会拖慢训练的设置
-check-no-driver = 这里用不了 NVIDIA 驱动（{ $reason }）。在容器中请带上 GPU 启动（--gpus all，或使用 device plugin）。
-check-driver = 驱动 { $driver } 支持 CUDA { $cuda }。
-check-cuda = 驱动 { $driver } 支持 CUDA { $cuda }；PyTorch 按 { $built } 构建。
-check-cuda-older = 驱动 { $driver } 只支持到 CUDA { $cuda }，而 PyTorch 按 { $built } 构建：请升级驱动，或安装面向较低 CUDA 版本的 PyTorch。
-check-cpu-build = PyTorch { $torch } 不含 CUDA 部分：在 CPU 上计算。请安装 CUDA 版。
-check-power = GPU { $gpu }：功耗上限 { $limit } W，出厂 { $default } W。
-check-power-limited = GPU { $gpu }：功耗上限只有 { $limit } W，低于出厂的 { $default } W：满载时频率更低。
-check-pcie = GPU { $gpu }：PCIe { $now }，最高 { $most }。
-check-pcie-narrow = GPU { $gpu }：PCIe { $now }，而卡和插槽支持 { $most }：拷贝会变慢。请检查插槽与转接卡。
-check-shared-card = GPU { $gpu } 上有 { $count } 个进程（{ $pids }）：共享算力与显存。
-check-shm = /dev/shm 剩余 { $free } GiB，共 { $all } GiB。
-check-shm-small = /dev/shm 只有 { $all } GiB：DataLoader worker 靠它传递张量。Docker 中请加 --shm-size=16g 或 --ipc=host。
-check-shm-full = /dev/shm 只剩 { $free } GiB，共 { $all } GiB：写满后 worker 会失败。
-check-memory = 内存剩余 { $free } GiB，共 { $all } GiB。
-check-memory-low = 内存只剩 { $free } GiB，共 { $all } GiB：页缓存变小，数据会被反复读取。
-check-cores = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker，可用 { $cores } 个核。
-check-cores-few = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker（含各自线程），只有 { $cores } 个核：会互相争抢。减少 worker 或线程可能更快。
-check-files = 最多可打开 { $limit } 个文件。
-check-files-few = 最多只能打开 { $limit } 个文件：worker 多、在途张量多时会不够用。ulimit -n 65536。
-check-storage = 程序在 { $place } 下运行（{ $kind }）。
-check-storage-far = 程序在 { $place } 下运行，文件系统是 { $kind }：如果数据也在那里，小文件随机读会很慢。请拷到本地盘，或打包。
-check-ranks-share = { $ranks } 个 rank 用了 { $cards } 张卡：请按 LOCAL_RANK 设置设备。
-check-env-blocking = { $name }={ $value }：每次 kernel 启动都要等上一次结束，只应用于调试。
-check-env-no-caching = { $name }={ $value }：每个张量都向驱动要显存。
-check-env-no-gpu = { $name }={ $value }：程序看不到 GPU。
-check-env-connections = { $name }={ $value }：对部分受限于启动开销的程序有益，但会妨碍通信与计算重叠。
-check-env-nccl = { $name }={ $value }：关闭了 GPU 间的一条快速通路。
-check-env-nccl-debug = { $name }={ $value }：NCCL 会写大量日志。
-check-stacks = 可以读取它的 Python 调用栈。
-check-stacks-not = 无法读取它的 Python 调用栈（{ $reason } { $detail }）：请以同一用户或 root 运行 whyidle；容器中加 --cap-add SYS_PTRACE；或执行 sysctl kernel.yama.ptrace_scope=0。
+look-title = 快速检查：已知会拖慢训练的设置
+look-no-driver = 这里用不了 NVIDIA 驱动（{ $reason }）。在容器中请带上 GPU 启动（--gpus all，或使用 device plugin）。
+look-driver = 驱动 { $driver } 支持 CUDA { $cuda }。
+look-cuda = 驱动 { $driver } 支持 CUDA { $cuda }；PyTorch 按 { $built } 构建。
+look-cuda-older = 驱动 { $driver } 只支持到 CUDA { $cuda }，而 PyTorch 按 { $built } 构建：请升级驱动，或安装面向较低 CUDA 版本的 PyTorch。
+look-cpu-build = PyTorch { $torch } 不含 CUDA 部分：在 CPU 上计算。请安装 CUDA 版。
+look-power = GPU { $gpu }：功耗上限 { $limit } W，出厂 { $default } W。
+look-power-limited = GPU { $gpu }：功耗上限只有 { $limit } W，低于出厂的 { $default } W：满载时频率更低。
+look-pcie = GPU { $gpu }：PCIe { $now }，最高 { $most }。
+look-pcie-narrow = GPU { $gpu }：PCIe { $now }，而卡和插槽支持 { $most }：拷贝会变慢。请检查插槽与转接卡。
+look-shared-card = GPU { $gpu } 上有 { $count } 个进程（{ $pids }）：共享算力与显存。
+look-shm = /dev/shm 剩余 { $free } GiB，共 { $all } GiB。
+look-shm-small = /dev/shm 只有 { $all } GiB：DataLoader worker 靠它传递张量。Docker 中请加 --shm-size=16g 或 --ipc=host。
+look-shm-full = /dev/shm 只剩 { $free } GiB，共 { $all } GiB：写满后 worker 会失败。
+look-memory = 内存剩余 { $free } GiB，共 { $all } GiB。
+look-memory-low = 内存只剩 { $free } GiB，共 { $all } GiB：页缓存变小，数据会被反复读取。
+look-cores = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker，可用 { $cores } 个核。
+look-cores-few = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker（含各自线程），只有 { $cores } 个核：会互相争抢。减少 worker 或线程可能更快。
+look-files = 最多可打开 { $limit } 个文件。
+look-files-few = 最多只能打开 { $limit } 个文件：worker 多、在途张量多时会不够用。ulimit -n 65536。
+look-storage = 程序在 { $place } 下运行（{ $kind }）。
+look-storage-far = 程序在 { $place } 下运行，文件系统是 { $kind }：如果数据也在那里，小文件随机读会很慢。请拷到本地盘，或打包。
+look-ranks-share = { $ranks } 个 rank 用了 { $cards } 张卡：请按 LOCAL_RANK 设置设备。
+look-env-blocking = { $name }={ $value }：每次 kernel 启动都要等上一次结束，只应用于调试。
+look-env-no-caching = { $name }={ $value }：每个张量都向驱动要显存。
+look-env-no-gpu = { $name }={ $value }：程序看不到 GPU。
+look-env-connections = { $name }={ $value }：对部分受限于启动开销的程序有益，但会妨碍通信与计算重叠。
+look-env-nccl = { $name }={ $value }：关闭了 GPU 间的一条快速通路。
+look-env-nccl-debug = { $name }={ $value }：NCCL 会写大量日志。
+look-stacks = 可以读取它的 Python 调用栈。
+look-stacks-not = 无法读取它的 Python 调用栈（{ $reason } { $detail }）：请以同一用户或 root 运行 whyidle；容器中加 --cap-add SYS_PTRACE；或执行 sysctl kernel.yama.ptrace_scope=0。
 
 ## 程序列表
 

@@ -20,7 +20,7 @@ const READERS: &str = "../whyidle-readers/src/error.rs";
 /// How the ids of messages begin.
 const MESSAGE_PREFIXES: [&str; 15] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "what-if-", "check-", "list-",
+    "read-", "what-if-", "look-", "list-",
 ];
 
 /// Parts of a cause's page.

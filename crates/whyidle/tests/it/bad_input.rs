@@ -100,6 +100,9 @@ fn usage_errors_are_told_from_refusals() {
         &["trace", "x.json", "--lang", "tlh"],
         &["frobnicate"],
         &["explain", "data.nothing"],
+        &["run"],
+        &["attach"],
+        &["attach", "1", "--for", "soon"],
     ] {
         let run = run_in(folder.path(), args);
         assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}");

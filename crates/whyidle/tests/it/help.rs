@@ -6,7 +6,9 @@ const SCREEN: (usize, usize) = (40, 100);
 
 #[test]
 fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
-    for command in [&[][..], &["trace"], &["plan"], &["explain"], &["completions"], &["man"]] {
+    let live = [&["run"][..], &["attach"], &["check"], &["diagnose"]];
+    let others = [&[][..], &["trace"], &["plan"], &["explain"], &["completions"], &["man"]];
+    for command in others.into_iter().chain(live) {
         let summary = printed(&[command, &["-h"]].concat());
         assert!(summary.lines().count() <= SCREEN.0, "{command:?}:\n{summary}");
         let help = printed(&[command, &["--help"]].concat());

@@ -1,5 +1,6 @@
 //! The program as a person meets it, on the traces that ship with the repository, and the rules of the house.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod bad_input;
 mod help;
@@ -11,6 +12,7 @@ mod recordings;
 mod screens;
 mod support;
 mod terminal;
+mod torch;
 mod verdicts;
 mod watching;
 mod what_if;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{LANGUAGES, root, run, whyidle};
 
 /// Recordings that ship, without traces; what must come first, and what the verdict must name.
-const SHIPPED: [(&str, &str, &str); 18] = [
+const SHIPPED: [(&str, &str, &str); 21] = [
     ("tok_heavy_workers2", "data.workers", "TokenizeOnTheFly.__getitem__"),
     ("tok_heavy_workers12", "compute.bound", ""),
     ("tok_workers0", "data.in_process", "TokenizeOnTheFly.__getitem__"),
@@ -28,6 +28,10 @@ const SHIPPED: [(&str, &str, &str); 18] = [
     ("pp_m2", "pipeline.bubble", ""),
     ("ddp_small", "host.launch", ""),
     ("fsdp_full", "host.launch", ""),
+    // Recorded by whyidle itself: stacks with times, source lines, GPU counters at its own rates.
+    ("attached_workers", "data.workers", "TokenizeOnTheFly.__getitem__"),
+    ("attached_gc", "host.gc", "<lambda>"),
+    ("attached_two_ranks", "data.in_process", "slow_tokenise"),
 ];
 
 fn recordings() -> PathBuf {
@@ -80,6 +84,15 @@ fn what_the_instruments_hint_at_is_a_finding() {
     assert_eq!(causes("fed"), Vec::<String>::new());
     // At the software power cap, as busy cards are: no throttling.
     assert!(!causes("tok_heavy_workers12").contains(&"power.throttle".to_owned()));
+}
+
+#[test]
+fn of_two_ranks_the_one_that_is_waited_for_is_judged() {
+    let report = diagnosed(&recordings().join("attached_two_ranks"));
+    assert!(report["working_share"].as_f64().unwrap() < 0.1);
+    let notes = report["quality"].as_array().unwrap();
+    let judged = notes.iter().find(|note| note["code"] == "rank-judged").unwrap();
+    assert_eq!(judged["text"]["args"]["rank"]["count"], 1, "{judged}");
 }
 
 #[test]

@@ -50,6 +50,32 @@ fn processes_that_are_no_training_program_are_said_to_be_none() {
     assert!(other.err.contains("have not loaded PyTorch"), "{}", other.err);
 }
 
+/// As root only, another user can be tried; elsewhere there is nothing to try.
+#[test]
+fn what_permission_is_missing_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let binary = dir.path().join("whyidle");
+    fs::copy(env!("CARGO_BIN_EXE_whyidle"), &binary).unwrap();
+    Command::new("chmod").arg("-R").arg("a+rx").arg(dir.path()).status().unwrap();
+    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+    let found = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&binary)
+        .args(["attach", &child.id().to_string()])
+        .env("LC_ALL", "C")
+        .output();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    match found {
+        Ok(found) if !String::from_utf8_lossy(&found.stderr).contains("setpriv:") => {
+            let words = String::from_utf8_lossy(&found.stderr);
+            assert_eq!(found.status.code(), Some(1), "{words}");
+            assert!(words.contains("belongs to user 0") && words.contains("SYS_PTRACE"), "{words}");
+        }
+        _ => println!("skipped: no other user can be tried here"),
+    }
+}
+
 #[test]
 fn run_returns_the_programs_own_status_and_output() {
     let found = run(&["run", "--no-trace", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
@@ -152,6 +178,20 @@ fn a_driver_that_vanishes_ends_the_gpu_samples_and_nothing_else() {
     let recording = fs::read_to_string(out.join("recording.json")).unwrap();
     assert!(recording.contains("nvml-vanished"), "{recording}");
     assert!(fs::read_to_string(out.join("proc.csv")).unwrap().lines().count() > 20);
+}
+
+#[test]
+fn a_thousand_processes_and_a_changed_program_are_no_trouble() {
+    let script = "i=0; while [ $i -lt 1000 ]; do sleep 3 & i=$((i+1)); done; wait; exec sh -c 'exit 5'";
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("recording");
+    let found = run(&["run", "--no-trace", "--out", &out.display().to_string(), "--", "sh", "-c", script]);
+    assert_eq!(found.status, Some(5), "{}", found.err);
+    let recording: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("recording.json")).unwrap()).unwrap();
+    let cpu =
+        recording["watcher"]["cpu_s"].as_f64().unwrap() / recording["watcher"]["wall_s"].as_f64().unwrap();
+    assert!(cpu < 0.5, "the watcher used {cpu} of a core");
 }
 
 fn started(args: &[&str]) -> Child {

@@ -1,0 +1,142 @@
+//! `attach` and `run` on a small real PyTorch program, without a GPU. `WHYIDLE_TEST_PYTHON` names a Python with
+//! PyTorch, as `make test` sets it up; without it these tests say so and pass.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::support::{root, run, whyidle};
+
+/// One training program at a time: on two cores, several starve each other of the time that is measured.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn python() -> Option<PathBuf> {
+    let python = std::env::var_os("WHYIDLE_TEST_PYTHON").map(PathBuf::from);
+    if python.is_none() {
+        println!("skipped: WHYIDLE_TEST_PYTHON names no Python with PyTorch");
+    }
+    python
+}
+
+fn program() -> String {
+    root().join("crates/whyidle/tests/programs/loader_wait.py").display().to_string()
+}
+
+/// A running program that trains; ended when it goes out of scope.
+struct Training(Child);
+
+impl Training {
+    fn start(python: &PathBuf, args: &[&str]) -> Self {
+        let mut child =
+            Command::new(python).arg(program()).args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "training\n");
+        Self(child)
+    }
+}
+
+impl Drop for Training {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn attached(pid: u32) -> Value {
+    let found = run(&["attach", &pid.to_string(), "--for", "15s", "--format", "json"]);
+    assert_eq!((found.status, found.err.as_str()), (Some(0), ""), "{}", found.out);
+    serde_json::from_str(&found.out).unwrap()
+}
+
+#[test]
+fn attach_finds_a_planted_wait_and_names_the_function() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let training = Training::start(&python, &["--workers", "0"]);
+    let report = attached(training.0.id());
+    assert_eq!(report["verdict"]["primary"], "data.in_process");
+    let sentence = report["verdict"]["sentence"]["text"].as_str().unwrap();
+    assert!(sentence.contains("slow_item") && sentence.contains("No GPU was seen"), "{sentence}");
+    assert_eq!(report["working_share"], Value::Null);
+    let checked = run(&["check", &training.0.id().to_string()]);
+    assert!(checked.out.contains("Its Python stacks can be read."), "{}", checked.out);
+    let listed = run(&[]);
+    assert!(listed.out.contains("loader_wait.py") && listed.out.contains("whyidle attach"), "{}", listed.out);
+}
+
+#[test]
+fn attach_looks_into_loader_workers_and_counts_their_batches() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let training = Training::start(&python, &["--workers", "2"]);
+    let report = attached(training.0.id());
+    assert_eq!(report["verdict"]["primary"], "data.workers");
+    let sentence = report["verdict"]["sentence"]["text"].as_str().unwrap();
+    assert!(sentence.contains("slow_item"), "{sentence}");
+    assert_eq!(report["step"]["found_by"], "batches", "{}", report["step"]);
+}
+
+#[test]
+fn run_brings_a_trace_out_of_an_unmodified_program() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("recording");
+    let output = whyidle(&["run", "--for", "8s", "--stop", "--out", &out.display().to_string(), "--"])
+        .args([python.display().to_string(), program()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("No GPU was seen: this is the host's side only") && text.contains("slow_item"),
+        "{text}"
+    );
+    // The trace is whole and of whole steps; it has no GPU in it, and that is said.
+    let traced = run(&["trace", &out.display().to_string()]);
+    assert_eq!(traced.status, Some(1));
+    assert!(traced.out.contains("no GPU activities"), "{}", traced.out);
+    let trace: Value = serde_json::from_str(&fs::read_to_string(out.join("trace.json")).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let steps = events.iter().filter(|event| {
+        event["name"].as_str().is_some_and(|name| name.starts_with("Optimizer.step#")) && event["ph"] == "X"
+    });
+    assert!(steps.count() >= 3, "whole optimizer steps");
+    assert!(!program_runs(), "the program was ended");
+}
+
+fn program_runs() -> bool {
+    let own = |pid: &str| fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+        .any(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let ours = String::from_utf8_lossy(&line).contains("loader_wait.py");
+            ours && String::from_utf8_lossy(&own(&pid)).contains("KINETO_USE_DAEMON")
+        })
+}
+
+#[test]
+fn a_program_that_ends_early_gets_its_status_and_a_reason() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let output = whyidle(&["run", "--for", "60s", "--"])
+        .args([python.display().to_string(), program(), "--seconds".to_owned(), "6".to_owned()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("training") && text.contains("done"), "{text}");
+    assert!(text.contains("the program ended before"), "{text}");
+}
