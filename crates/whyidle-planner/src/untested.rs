@@ -16,7 +16,7 @@ pub fn untested(setup: &Setup) -> Vec<&'static str> {
         ("expert", p.expert > 1),
         // GPipe was measured.
         ("pipeline", p.pipeline > 1 && !p.gpipe),
-        ("zero", p.data > 1 && matches!(p.sharding, Sharding::Optimizer | Sharding::Gradients)),
+        ("zero", p.data > 1 && p.sharding == Sharding::Gradients),
         ("offload", setup.offload != Offload::None),
         ("qlora", setup.lora.is_some_and(|lora| lora.quantised)),
         ("megatron", setup.code == Code::Megatron),
