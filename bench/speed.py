@@ -22,7 +22,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HTA = "traceinsight==0.6.1"  # Holistic Trace Analysis; newer than HolisticTraceAnalysis on PyPI.
 MAIN_BYTES = 212e6
 EVENTS = (0.2e6, 0.5e6, 1.08e6, 2e6, 4e6)
+MAIN_EVENTS = 1.08e6
 GOAL_CPU_S, GOAL_MB = 1.2, 160
+GOAL_ASKED_CPU_S, GOAL_ASKED_MB = 1.8, 200
+WHAT_IFS = (
+    "host.sync host.launch host.gc host.optimizer host.python memory.allocator "
+    "data.transfer comm.exposed=4 compute.elementwise compute.precision"
+).split()
 
 
 def largest_shipped():
@@ -146,8 +152,15 @@ def main():
     def trace(path):
         return [whyidle, "trace", path, "--format", "json"]
 
+    asked = [part for what_if in WHAT_IFS for part in ("--what-if", what_if)] + ["--critical-path"]
+    ten, none = "the same with ten what-ifs and the critical path", "the same without replay"
     ours, flate2, gzip = "whyidle trace --format json", "inflating alone: flate2 (zlib-rs)", "inflating alone: gzip -dc"
-    commands = {ours: trace(main_trace), flate2: [inflate, main_trace]}
+    commands = {
+        ours: trace(main_trace),
+        ten: trace(main_trace) + asked,
+        none: trace(main_trace) + ["--no-replay"],
+        flate2: [inflate, main_trace],
+    }
     if shutil.which("gzip"):
         commands[gzip] = ["gzip", "-dc", main_trace]
     python = None if options.no_hta else install_hta(target)
@@ -156,6 +169,8 @@ def main():
         commands[hta] = [python, ROOT / "bench" / "run_hta.py", main_trace]
     sizes = {facts["events"]: path for path, facts in made}
     commands |= {f"{events} events": trace(path) for events, path in sizes.items()}
+    most_asked = "what-ifs at the size of the goal"
+    commands[most_asked] = trace(made[EVENTS.index(MAIN_EVENTS)][0]) + asked
     measured = interleaved(commands, options.rounds)
 
     base = cpu(measured[ours])
@@ -176,7 +191,7 @@ def main():
         "| command | CPU s, least | CPU s, median | wall s, least | peak MB | CPU, × whyidle |",
         "|---|---|---|---|---|---|",
     ]
-    report += [row(name, measured[name], base) for name in (ours, flate2, gzip, hta) if name in measured]
+    report += [row(name, measured[name], base) for name in (ours, ten, none, flate2, gzip, hta) if name in measured]
     report.append("")
     if not python:
         report += ["HTA was not measured: it is not installed here.", ""]
@@ -185,10 +200,14 @@ def main():
         told.append(f"{base / cpu(measured[gzip]):.1f} × that of `gzip -dc`")
     if python:
         told.append(f"and 1/{cpu(measured[hta]) / base:.0f} of HTA's")
+    asked_cpu, asked_peak = cpu(measured[most_asked]), max(run[2] for run in measured[most_asked])
+    asked_met = "met" if asked_cpu <= GOAL_ASKED_CPU_S and asked_peak <= GOAL_ASKED_MB else "missed"
     met = "met" if base <= GOAL_CPU_S and peak <= GOAL_MB else "missed"
     report += [
         ", ".join(told) + ".",
         f"Goal for this file, ≤ {GOAL_CPU_S} CPU-s and ≤ {GOAL_MB} MB: {met} ({base:.2f} s, {peak:.0f} MB).",
+        f"Goal with what-ifs at {MAIN_EVENTS / 1e6:.2f} M events, ≤ {GOAL_ASKED_CPU_S} CPU-s and ≤ {GOAL_ASKED_MB} MB: "
+        f"{asked_met} ({asked_cpu:.2f} s, {asked_peak:.0f} MB).",
         "",
         "## Growth",
         "",

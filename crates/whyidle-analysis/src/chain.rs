@@ -92,15 +92,18 @@ fn feeds_the_gpu(trace: &Trace, tree: &HostTree, id: HostId) -> bool {
     }
 }
 
-/// How strongly a thread's innermost event claims the chain: an operator or call beats a frame
-/// or annotation, which may be no more than the wait for the other thread.
+/// How strongly a thread's innermost event claims the chain: a call beats an operator, so that no launch is lost
+/// where two threads run at once, and an operator a frame or annotation, which may be no more than the wait for
+/// the other thread. Older profilers record the mark of a step as an operator.
 fn weight(trace: &Trace, tree: &HostTree, leaf: u32) -> u8 {
     if leaf == NONE {
         return 0;
     }
     let id = HostId(leaf);
     match trace.host.kind[id.index()] {
-        HostKind::Op | HostKind::Runtime | HostKind::Driver => 3,
+        _ if tree.class(trace, id) == HostClass::StepMark => 1,
+        HostKind::Runtime | HostKind::Driver => 4,
+        HostKind::Op => 3,
         _ if tree.context(id) == Context::Idle => 1,
         _ => 2,
     }

@@ -1,9 +1,10 @@
 //! All facts of one trace together, computed once and shared by everything above.
 
-use whyidle_model::Trace;
+use whyidle_model::{HostId, HostKind, Sym, Trace};
 
 use crate::chain::Chain;
 use crate::device::{self, Occupancy, Piece};
+use crate::hostclass::is_user_frame;
 use crate::kernelclass::Work;
 use crate::ledger::{Ledger, ledger};
 use crate::steps::{DeviceSteps, FoundBy, HostStep, device_steps, host_steps};
@@ -22,6 +23,8 @@ pub struct Facts {
     pub found_by: FoundBy,
     /// Steps on the host.
     pub host_steps: Vec<HostStep>,
+    /// By symbol: a Python frame of the user's own. Empty without stacks.
+    user_frames: Vec<bool>,
 }
 
 /// Facts of one device.
@@ -48,7 +51,26 @@ impl Facts {
         let chain = Chain::new(trace, &tree);
         let works = works(trace, &tree);
         let (found_by, host_steps) = host_steps(trace, &tree);
-        Self { tree, chain, works, found_by, host_steps }
+        let has_stacks = trace.host.kind.contains(&HostKind::Python);
+        let user_frames = if has_stacks { trace.names.map(is_user_frame) } else { Vec::new() };
+        Self { tree, chain, works, found_by, host_steps, user_frames }
+    }
+
+    /// The frame that a host event is, if it is one of the user's own code.
+    #[must_use]
+    pub fn as_user_frame(&self, trace: &Trace, id: HostId) -> Option<Sym> {
+        let name = trace.host.name[id.index()];
+        let own = trace.host.kind[id.index()] == HostKind::Python && self.user_frames[name.index()];
+        own.then_some(name)
+    }
+
+    /// The innermost frame of the user's own code around a host event. `None` without stacks.
+    #[must_use]
+    pub fn user_frame(&self, trace: &Trace, id: HostId) -> Option<Sym> {
+        if self.user_frames.is_empty() {
+            return None;
+        }
+        self.tree.ancestry(id).find_map(|at| self.as_user_frame(trace, at))
     }
 
     /// The facts of one device. `keep` says which steps, by number, are to be analysed.

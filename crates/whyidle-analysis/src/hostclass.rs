@@ -321,12 +321,24 @@ mod tests {
         assert_eq!(classify("torch/utils/data/dataloader.py(1263): _try_get_data"), C::LoadFromWorkers);
         assert_eq!(classify("aten::collect"), C::Plain);
         assert!(is_user_frame("train.py(50): step"));
+        assert!(is_user_frame("model.py(49): norm"));
+        assert!(is_user_frame("/home/me/train/loop.py(12): step"));
         assert!(is_user_frame("/home/me/project/data.py(41): __getitem__"));
         assert!(!is_user_frame("torch/optim/adam.py(214): step"));
         assert!(!is_user_frame("/usr/lib/python3.12/threading.py(355): wait"));
         assert!(!is_user_frame("/x/site-packages/foo/bar.py(1): f"));
         assert!(!is_user_frame("<built-in function next>"));
         assert!(!is_user_frame("aten::mm"));
+        for name in [
+            "torch/nn/functional.py(2914): layer_norm",
+            "/usr/lib/python3.12/threading.py(1): run",
+            "/venv/lib/python3.12/site-packages/transformers/trainer.py(1): train",
+            "<built-in function gelu>",
+            "nn.Module: Linear_0",
+            "<string>(1): <module>",
+        ] {
+            assert!(!is_user_frame(name), "{name}");
+        }
         assert_eq!(frame_function("train.py(157): <lambda>"), "<lambda>");
         assert_eq!(frame_file("<string>(3): f"), Some("<string>"));
     }

@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 use whyidle_analysis::communication;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
-use whyidle_analysis::hostclass::is_user_frame;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::tree::{Context, NONE};
@@ -21,7 +20,10 @@ use crate::known::Known;
 use crate::projection::project;
 use crate::verdict::{Basis, Estimate};
 
-/// Above this replay error nothing is predicted.
+/// The same step timed in another run.
+const RUNS_DIFFER: f64 = 1.015;
+
+/// Above this replay error, or with more time than this that no edge explains, nothing is predicted.
 pub(crate) const REPLAY_LIMIT: f64 = 0.10;
 /// A step window of this many steps is enough for a steady replay and keeps it cheap.
 const REPLAYED_STEPS: usize = 3;
@@ -50,8 +52,6 @@ pub struct Case<'a> {
     pub lines: Vec<Estimate>,
     models: OnceLock<models::Context>,
     collectives: OnceLock<Vec<communication::Use>>,
-    /// By symbol: whether it names a frame of the user's own code.
-    user_frames: OnceLock<Vec<bool>>,
 }
 
 /// The replay of a case, fitted to its true step.
@@ -80,22 +80,41 @@ impl<'a> Case<'a> {
     /// Prepares a device's facts for judgement. `device` must have at least one step.
     #[must_use]
     pub fn new(trace: &'a Trace, facts: &'a Facts, device: DeviceFacts, known: Known) -> Self {
+        let replay = prepare(trace, facts, &device);
+        let refused = replay.is_none().then_some(Refused::Replay);
+        Self::with(trace, facts, device, known, replay, refused)
+    }
+
+    /// The same without a replay: nothing is estimated or predicted.
+    #[must_use]
+    pub fn without_replay(trace: &'a Trace, facts: &'a Facts, device: DeviceFacts, known: Known) -> Self {
+        Self::with(trace, facts, device, known, None, Some(Refused::NotWanted))
+    }
+
+    fn with(
+        trace: &'a Trace,
+        facts: &'a Facts,
+        device: DeviceFacts,
+        known: Known,
+        mut replay: Option<Replayed>,
+        mut refused: Option<Refused>,
+    ) -> Self {
         let several_ranks = trace.meta.distributed.as_ref().is_some_and(|job| job.world_size > 1);
         let traced = mean_step(&device);
-        let (mut step, mut basis, mut refused) = (Estimate::exact(traced), Basis::Traced, None);
+        let (mut step, mut basis) = (Estimate::exact(traced), Basis::Traced);
         if let Some(ns) = known.step_given_ns {
             (step, basis) = (Estimate::exact(ns), Basis::Given);
         } else if let Some(ns) = known.step_measured_ns {
             (step, basis) = (Estimate::exact(ns), Basis::Measured);
         }
         let mut device_bound = false;
-        let mut replay = prepare(trace, facts, &device);
         if let Some(replayed) = replay.as_mut() {
             if basis == Basis::Traced && !replayed.is_usable() {
                 refused = Some(Refused::Replay);
             } else if basis == Basis::Traced {
                 let found = unprofiled::estimate(
                     &replayed.program,
+                    &facts.works,
                     &replayed.lengths,
                     replayed.steps.clone(),
                     trust(&replayed.ruler, several_ranks),
@@ -108,7 +127,11 @@ impl<'a> Case<'a> {
                         step = Estimate {
                             ns: cap(found.ns),
                             low_ns: cap(found.low_ns),
-                            high_ns: found.high_ns.clamp(cap(found.ns), traced.max(cap(found.ns))),
+                            // Runs of one program differ by this much in any case.
+                            high_ns: found
+                                .high_ns
+                                .min(traced)
+                                .max((cap(found.ns) as f64 * RUNS_DIFFER) as i64),
                         };
                         basis = Basis::Estimated;
                         device_bound = found.device_bound;
@@ -119,8 +142,6 @@ impl<'a> Case<'a> {
             let open_ended = open_ended(trace, &device, replayed, several_ranks);
             replayed.open_ended = open_ended;
             replayed.fit_to(facts, step.ns, basis, open_ended);
-        } else if basis == Basis::Traced {
-            refused = Some(Refused::Replay);
         }
         let lines = Vec::new();
         let mut case = Self {
@@ -136,7 +157,6 @@ impl<'a> Case<'a> {
             lines,
             models: OnceLock::new(),
             collectives: OnceLock::new(),
-            user_frames: OnceLock::new(),
         };
         case.lines = project(&case);
         case
@@ -220,16 +240,6 @@ impl<'a> Case<'a> {
 
     fn is_host_copy(&self, busy: &whyidle_analysis::ledger::Busy) -> bool {
         self.facts.works[busy.piece.activity.index()] == Work::HostCopy
-    }
-
-    /// The step after an edit of the fitted replay; `None` where nothing may be predicted.
-    #[must_use]
-    pub fn replay_with(&self, edit: impl FnOnce(&Program, &mut Lengths)) -> Option<i64> {
-        let replayed = self.replay.as_ref().filter(|replayed| replayed.is_usable())?;
-        let mut lengths = replayed.lengths.clone();
-        edit(&replayed.program, &mut lengths);
-        let after = steady(&replayed.program, &lengths, replayed.steps.clone()).period;
-        Some((self.step.ns - (replayed.period - after)).clamp(1, self.step.ns.max(1)))
     }
 
     /// Waiting for loader workers was booked although the traced steps show none: suspected, not seen.
@@ -329,10 +339,9 @@ impl<'a> Case<'a> {
         let id = HostId(leaf);
         let (mut frame, mut operator) = (None, None);
         for at in self.facts.tree.ancestry(id) {
-            let name = self.trace.host.name[at.index()];
             match self.trace.host.kind[at.index()] {
-                HostKind::Op => operator = Some(name),
-                HostKind::Python if frame.is_none() && self.is_user_frame(name) => frame = Some(name),
+                HostKind::Op => operator = Some(self.trace.host.name[at.index()]),
+                HostKind::Python => frame = frame.or_else(|| self.facts.as_user_frame(self.trace, at)),
                 _ => {}
             }
         }
@@ -367,20 +376,14 @@ impl<'a> Case<'a> {
     /// The innermost frame of the user's own code around an event, where the trace has stacks.
     #[must_use]
     pub fn user_frame(&self, id: HostId) -> Option<String> {
-        self.user_frame_symbol(id).map(|frame| self.trace.names.get(frame).to_owned())
+        self.facts.user_frame(self.trace, id).map(|frame| self.trace.names.get(frame).to_owned())
     }
 
-    fn user_frame_symbol(&self, id: HostId) -> Option<Sym> {
-        self.facts
-            .tree
-            .ancestry(id)
-            .filter(|at| self.trace.host.kind[at.index()] == HostKind::Python)
-            .map(|at| self.trace.host.name[at.index()])
-            .find(|&name| self.is_user_frame(name))
-    }
-
-    fn is_user_frame(&self, name: Sym) -> bool {
-        self.user_frames.get_or_init(|| self.trace.names.map(is_user_frame))[name.index()]
+    /// An event lies in a frame, operator or annotation whose name contains `name`.
+    #[must_use]
+    pub fn is_inside(&self, id: HostId, name: &str) -> bool {
+        let of = |at: HostId| self.trace.names.get(self.trace.host.name[at.index()]);
+        self.facts.tree.ancestry(id).any(|at| of(at).contains(name))
     }
 
     /// The trace has Python frames.
@@ -410,10 +413,11 @@ pub struct Place {
 }
 
 impl Replayed {
-    /// The replay reproduces the trace well enough to predict from.
+    /// The replay reproduces the trace well enough to predict from, and edges explain it.
     #[must_use]
     pub fn is_usable(&self) -> bool {
-        self.fidelity.error <= REPLAY_LIMIT
+        let Fidelity { error, slack, unrecorded } = self.fidelity;
+        [error, slack, unrecorded].into_iter().all(|share| share <= REPLAY_LIMIT)
     }
 
     fn fit_to(&mut self, facts: &Facts, step_ns: i64, basis: Basis, open_ended: OpenEnded) {
@@ -495,11 +499,16 @@ fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replaye
     let (first, last) = (device.steps.used.first()?, device.steps.used.last()?);
     let index = |number: i64| program.numbers.iter().position(|&n| n == number);
     let (from, to) = (index(first.number)?, index(last.number)? + 1);
+    if from >= to {
+        // Numbers of steps that run backwards.
+        return None;
+    }
     let steps = typical_window(device, from, to);
     let fidelity = fidelity(&program, first.window.start, program.recorded_end);
     let ruler = Ruler::new(trace, facts);
     let has_workers = program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
     let mut lengths = without_profiler(&program, &ruler);
+    program.level_tail(&mut lengths, steps.clone());
     program.cut(steps, &mut lengths);
     Some(Replayed {
         steps: 0..program.steps.len(),

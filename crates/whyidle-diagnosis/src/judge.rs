@@ -6,19 +6,31 @@ use whyidle_analysis::steps::Excluded;
 
 use crate::case::Case;
 use crate::causes::CAUSES;
+use crate::critical::critical;
 use crate::details::details;
+use crate::ladder::ladder;
 use crate::message::{Arg, Message};
 use crate::refuse::notes;
 use crate::ruling::{rule, weight};
 use crate::verdict::{
     self, Basis, Finding, Input, LineKind, QualityNote, RankVerdict, ReplayQuality, Step, Subject, Verdict,
 };
+use crate::what_if::{WhatIf, answer};
+
+/// What is wanted beside the verdict.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// What to replay.
+    pub what_if: Vec<WhatIf>,
+    /// The critical path.
+    pub critical_path: bool,
+}
 
 /// The verdict on one or several ranks' cases; the first is the one shown at the top.
 ///
 /// `path` is what the user gave on the command line: the command to type next names it.
 #[must_use]
-pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdict> {
+pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted) -> Option<Verdict> {
     let shown = cases.first()?;
     let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| (cause.check)(shown)).collect();
     keep_the_specific(&mut findings);
@@ -39,11 +51,15 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str) -> Option<Verdi
         ranks: ranks(cases, &ledger),
         ledger,
         next: next_command(shown, ruling.primary, path),
+        ladder: ladder(shown, &findings, &ruling),
+        what_if: wanted.what_if.iter().map(|asked| answer(shown, asked)).collect(),
+        critical_path: if wanted.critical_path { critical(shown) } else { None },
         ruling,
         findings,
         replay: shown.replay.as_ref().map(|replayed| ReplayQuality {
             error: replayed.fidelity.error,
             slack: replayed.fidelity.slack,
+            unrecorded: replayed.fidelity.unrecorded,
             usable: replayed.is_usable(),
         }),
         quality,
@@ -210,6 +226,17 @@ fn step_notes(case: &Case<'_>) -> Vec<QualityNote> {
             Severity::Suspect,
             1,
             Message::new("note-unexplained").share("share", unexplained),
+        );
+    }
+    if let Some(replayed) = &case.replay
+        && replayed.fidelity.unrecorded > 0.03
+    {
+        let share = replayed.fidelity.unrecorded;
+        note(
+            "graph-unrecorded",
+            Severity::Suspect,
+            1,
+            Message::new("note-graph-unrecorded").share("share", share),
         );
     }
     let host_python = case.share(case.line(Line::HostPython).ns);

@@ -5,23 +5,29 @@
 
 pub mod case;
 mod causes;
+mod critical;
 mod details;
+mod edit;
 mod give_back;
 mod judge;
 mod known;
+mod ladder;
 mod message;
 mod projection;
 mod refuse;
 mod ruling;
 mod verdict;
+mod what_if;
 
 pub use causes::{CAUSES, Cause};
 pub use give_back::{Returned, calibrate, give_back};
-pub use judge::judge;
+pub use judge::{Wanted, judge};
 pub use known::Known;
 pub use message::{Arg, Message};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
-    Basis, Change, Confidence, Details, Estimate, Evidence, Finding, Gain, Input, Line, LineKind, Method,
-    QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling, Step, Subject, Total, Verdict,
+    Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Line,
+    LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling,
+    Rung, Step, Subject, Total, Verdict,
 };
+pub use what_if::{Answer, NotUnderstood, Takes, WhatIf};

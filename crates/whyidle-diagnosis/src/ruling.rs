@@ -2,6 +2,7 @@
 
 use whyidle_analysis::ledger::{Kind, Line};
 
+use whyidle_replay::simulate::Fidelity;
 use whyidle_replay::unprofiled::Refused;
 
 use crate::case::{Case, REPLAY_LIMIT};
@@ -19,11 +20,17 @@ const NEAR: f64 = 0.10;
 pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
     let waits = waiting_share(case);
     let healthy = waits + unaccounted_share(case) < HEALTHY;
-    let best = findings.iter().find(|finding| {
+    let clear = |finding: &&Finding| {
         // Where nothing to speak of waits, no wait is worth being the first thing to change.
         let candidate = !healthy || is_work(finding.cause);
         candidate && finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain))
-    });
+    };
+    // A larger batch changes the training; it comes first only where nothing else helps.
+    let best = findings
+        .iter()
+        .filter(|finding| finding.cause != "memory.headroom")
+        .find(clear)
+        .or_else(|| findings.iter().find(clear));
     let costly = findings.iter().max_by_key(|finding| finding.cost.ns);
     let primary = match (best, healthy) {
         (Some(best), _) => best.cause,
@@ -89,7 +96,7 @@ fn is_clear(case: &Case<'_>, gain: &Gain) -> bool {
 }
 
 /// Steps of one program differ by this much between runs.
-const CLEAR: f64 = 0.03;
+pub(crate) const CLEAR: f64 = 0.03;
 
 /// More than this share of a trace's records in doubt puts its figures in doubt.
 const SUSPICIOUS: f64 = 0.03;
@@ -109,21 +116,32 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
         (Basis::Traced, Some(Refused::Starved)) => {
             doubt(Confidence::Low, Message::new("doubt-starved"));
         }
+        (Basis::Traced, Some(Refused::Ranks)) => doubt(Confidence::Low, Message::new("doubt-ranks")),
+        (Basis::Traced, Some(Refused::Items)) => doubt(Confidence::Low, Message::new("doubt-items")),
         (Basis::Traced, Some(Refused::Uncalibrated)) => {
             doubt(Confidence::Low, Message::new("doubt-uncalibrated"));
         }
         (Basis::Traced, _) => doubt(Confidence::Low, Message::new("doubt-traced")),
         (Basis::Estimated, _) if !case.device_bound => {
-            doubt(Confidence::Medium, Message::new("doubt-estimated"))
+            doubt(Confidence::Medium, Message::new("doubt-estimated"));
+        }
+        (Basis::Estimated, _) if case.replay.as_ref().is_some_and(|replayed| replayed.has_workers) => {
+            doubt(Confidence::Medium, Message::new("doubt-queues").count("steps", case.steps()));
         }
         _ => {}
     }
     match &case.replay {
         Some(replayed) if !replayed.is_usable() => {
-            let message = Message::new("doubt-replay")
-                .share("error", replayed.fidelity.error)
-                .share("limit", REPLAY_LIMIT);
-            doubt(Confidence::Low, message);
+            let Fidelity { error, slack, unrecorded } = replayed.fidelity;
+            let (id, share) =
+                [("doubt-replay", error), ("doubt-slack", slack), ("doubt-unrecorded", unrecorded)]
+                    .into_iter()
+                    .max_by(|a, b| a.1.total_cmp(&b.1))
+                    .expect("three are listed");
+            doubt(Confidence::Low, Message::new(id).share("error", share).share("limit", REPLAY_LIMIT));
+        }
+        None if case.refused == Some(Refused::NotWanted) => {
+            doubt(Confidence::Low, Message::new("doubt-not-replayed"));
         }
         None => doubt(Confidence::Low, Message::new("doubt-no-replay")),
         _ => {}
@@ -207,6 +225,6 @@ fn promise(case: &Case<'_>, finding: &Finding, gain: &Gain) -> Message {
 }
 
 /// A cause in the GPU's own work rather than a wait.
-fn is_work(cause: &str) -> bool {
+pub(crate) fn is_work(cause: &str) -> bool {
     cause.starts_with("compute.") || matches!(cause, "memory.recompute" | "memory.headroom")
 }

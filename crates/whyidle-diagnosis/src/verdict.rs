@@ -2,6 +2,7 @@
 //! Schema `whyidle.verdict/1`.
 
 use crate::Message;
+use crate::what_if::Answer;
 
 /// Where the step time of a verdict comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +132,8 @@ pub struct Line {
     pub details: Vec<Message>,
 }
 
-/// How a gain was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a gain was found; later ones are worth less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// Replay of the trace's dependency graph without the wait.
     Replay,
@@ -325,13 +326,58 @@ pub struct RankVerdict {
     pub ledger: Vec<Line>,
 }
 
+/// One step of the ladder: a remedy on top of those before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rung {
+    /// Cause whose remedy it is.
+    pub cause: &'static str,
+    /// What all remedies up to this one bring together.
+    pub gain: Gain,
+}
+
+/// A part of the critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathPart {
+    /// `gpu`, `communication`, `copy`, `host`, `loader`, `launch` (from a launch to its start), `pause` (between
+    /// activities).
+    pub id: &'static str,
+    /// Time per step, ns.
+    pub ns: i64,
+}
+
+/// A name on the critical path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathName {
+    /// Kernel, operator or frame.
+    pub name: String,
+    /// The part it belongs to.
+    pub part: &'static str,
+    /// Nodes of the replayed steps that are on the path.
+    pub nodes: u64,
+    /// Time per step, ns.
+    pub ns: i64,
+}
+
+/// The critical path of the unprofiled step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriticalPath {
+    /// Its length per step, ns: that of the replayed step.
+    pub length_ns: i64,
+    /// Its parts, largest first; they sum to it but for rounding.
+    pub parts: Vec<PathPart>,
+    /// What lies on it, largest first.
+    pub names: Vec<PathName>,
+}
+
 /// Replay's own check of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplayQuality {
     /// Deviation of the replayed from the traced step, slack 0, as a share.
     pub error: f64,
-    /// Time that no edge explains, as a share of the step.
+    /// Time that no edge explains, as a share of the steps.
     pub slack: f64,
+    /// Time inside CUDA graphs of which nothing is recorded, as a share of the steps.
+    pub unrecorded: f64,
     /// Error at most 10 %: predictions may be made.
     pub usable: bool,
 }
@@ -357,6 +403,12 @@ pub struct Verdict {
     pub ruling: Ruling,
     /// Findings, largest gain first.
     pub findings: Vec<Finding>,
+    /// The best order of changes, each on top of those before it; empty where nothing gains clearly.
+    pub ladder: Vec<Rung>,
+    /// Answers to what was asked, in order.
+    pub what_if: Vec<Answer>,
+    /// The critical path, where it was asked for and the replay is usable.
+    pub critical_path: Option<CriticalPath>,
     /// Replay's check; `None` before replay has run.
     pub replay: Option<ReplayQuality>,
     /// The one command to type next.

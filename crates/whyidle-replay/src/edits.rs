@@ -39,7 +39,7 @@ pub fn asynchronous_transfers(
         }
     }
     for (at, node) in program.gpu.iter().enumerate() {
-        if works[node.activity.index()] == Work::HostCopy {
+        if works[node.activity.index()] == Work::HostCopy && lengths.gpu[at] >= 0 {
             lengths.gpu[at] = (lengths.gpu[at] as f64 / pinned_speed_up) as i64;
         }
     }
@@ -82,14 +82,15 @@ pub fn cuda_graphs(
     }
 }
 
-/// Scales the GPU nodes of the work that `factor` names; `None` leaves a node alone, 0 removes it.
+/// Scales the GPU nodes of the work that `factor` names; `None` leaves a node alone, 0 removes it. What an
+/// earlier edit removed stays removed.
 pub fn scale_activities(
     program: &Program,
     lengths: &mut Lengths,
     factor: impl Fn(whyidle_model::GpuId) -> Option<f64>,
 ) {
     for (at, node) in program.gpu.iter().enumerate() {
-        match factor(node.activity) {
+        match factor(node.activity).filter(|_| lengths.gpu[at] >= 0) {
             Some(0.0) => lengths.gpu[at] = GONE,
             Some(factor) => lengths.gpu[at] = (lengths.gpu[at] as f64 * factor) as i64,
             None => {}

@@ -1,5 +1,6 @@
 //! Dependency graph of the traced steps, its replay, the profiler's cost, and what-if.
 
+pub mod critical;
 pub mod edits;
 pub mod models;
 pub mod profiler_cost;

@@ -7,9 +7,9 @@
 //!
 //! unprofiled host time = traced host time − ruler · (OP · ops + CALL · calls + FRAME · frames)
 //!
-//! The three factors were fitted on recordings of one machine (H200, torch 2.11, CUDA 13); leave-one-case-out
-//! they vary by 5.2–6.7, 3.3–12 and 0–1.3. Operators and calls grow together, so their sum over a step
-//! is well determined and their split is not.
+//! The three factors were fitted on recordings of one machine (H200, torch 2.11, CUDA 13). Operators and calls grow
+//! together, so their sum over a step is well determined and their split is not. What the fit is worth on recordings
+//! that it has not seen is tested by leaving out one recording at a time (`whyidle-diagnosis/tests/real/calibration.rs`).
 
 use whyidle_analysis::facts::Facts;
 use whyidle_analysis::tree::{Context, NONE, Opened};
@@ -18,12 +18,21 @@ use whyidle_model::{HostId, HostKind, Sym, Trace};
 use crate::program::{Program, median};
 use crate::simulate::Lengths;
 
-/// Cost of a recorded operator, in rulers.
-const OP: f64 = 5.2;
-/// Cost of a recorded runtime or driver call, in rulers.
-const CALL: f64 = 10.3;
-/// Cost of a recorded Python frame, in rulers.
-const FRAME: f64 = 0.9;
+/// What recorded events cost the host, in rulers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// An operator.
+    pub op: f64,
+    /// A runtime or driver call.
+    pub call: f64,
+    /// A Python frame.
+    pub frame: f64,
+}
+
+impl Costs {
+    /// As fitted.
+    pub const FITTED: Self = Self { op: 5.2, call: 10.3, frame: 0.9 };
+}
 
 /// No segment is cut below this share of itself; what cannot be taken is carried to the next.
 const FLOOR: f64 = 0.1;
@@ -79,9 +88,13 @@ impl Ruler {
     /// The profiler's cost for events that began in a host step, ns.
     #[must_use]
     pub fn cost(&self, step: usize, opened: Opened) -> f64 {
+        self.cost_at(Costs::FITTED, step, opened)
+    }
+
+    fn cost_at(&self, costs: Costs, step: usize, opened: Opened) -> f64 {
         let ruler = self.per_step.get(step).or(self.per_step.last()).copied().unwrap_or(TYPICAL_RULER_NS);
-        ruler
-            * (OP * f64::from(opened.ops) + CALL * f64::from(opened.calls) + FRAME * f64::from(opened.frames))
+        let Opened { ops, calls, frames } = opened;
+        ruler * (costs.op * f64::from(ops) + costs.call * f64::from(calls) + costs.frame * f64::from(frames))
     }
 }
 
@@ -126,12 +139,18 @@ fn childless<'a>(trace: &'a Trace, facts: &'a Facts) -> impl Iterator<Item = Hos
 /// work and is left alone.
 #[must_use]
 pub fn without_profiler(program: &Program, ruler: &Ruler) -> Lengths {
+    without_profiler_at(program, ruler, Costs::FITTED)
+}
+
+/// The same at other costs: for calibration.
+#[must_use]
+pub fn without_profiler_at(program: &Program, ruler: &Ruler, costs: Costs) -> Lengths {
     let mut lengths = Lengths::recorded(program);
     for (step, range) in program.steps.iter().enumerate() {
         let mut debt = 0.0;
         for at in range.clone() {
             let node = &program.host[at];
-            debt += ruler.cost(step, node.opened);
+            debt += ruler.cost_at(costs, step, node.opened);
             if node.context == Context::LoadFromWorkers || node.leaf == NONE && node.length == 0 {
                 continue;
             }

@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::tree::{Context, NONE, Opened};
-use whyidle_model::{GpuId, HostId, HostKind, Trace};
+use whyidle_model::{GpuId, GpuKind, HostId, HostKind, Span, Spans, Trace};
 
 use crate::edits::activities_of;
 use crate::simulate::Lengths;
@@ -19,8 +20,17 @@ use crate::simulate::Lengths;
 const QUEUED_WITHIN_NS: i64 = 5_000;
 /// A kernel on an idle stream starts within this of its launch, ns.
 const LAUNCHED_WITHIN_NS: i64 = 60_000;
-/// An activity that waits for another stream starts within this of that one's end, ns.
-const AWAITED_WITHIN_NS: i64 = 12_000;
+/// An activity that waits for another stream starts within this of that one's end, ns: where the host said that
+/// some stream waits (an event is passed on in up to 40 µs on a busy device), and where it did not.
+const AWAITED_WITHIN_NS: i64 = 60_000;
+const AWAITED_UNSAID_WITHIN_NS: i64 = 12_000;
+/// A kernel follows a copy on its stream, or a copy a kernel, within this, ns: another engine takes over (60 µs beside
+/// collectives on an H200).
+const HANDED_OVER_WITHIN_NS: i64 = 80_000;
+/// An activity whose blocks wait for those of another starts while that one's last blocks still run, ns.
+const DRAINS_WITHIN_NS: i64 = 5_000;
+/// What starts this much later than its launch and its stream allow waits for something else, ns.
+const LATE_NS: i64 = 3_000;
 /// A stream's queue holds about 1 024 launches; further ones block the host.
 pub(crate) const QUEUE_LIMIT: usize = 1_022;
 /// A launch that meets a queue this deep may have been blocked.
@@ -79,8 +89,21 @@ pub struct GpuNode {
     pub after: u32,
     /// Least distance from that node's end, ns.
     pub lag: i64,
+    /// How `after` is known.
+    pub after_by: AfterBy,
+    /// It waits for an activity launched before the trace, until then, ns; `i64::MIN` for none.
+    pub not_before: i64,
     /// Time that no edge explains, ns.
     pub slack: i64,
+}
+
+/// How a wait for another stream is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterBy {
+    /// Recorded (`cuda_sync`: which stream waits for which event).
+    Recorded,
+    /// Inferred: a `cudaStreamWaitEvent` before the launch, and the order in which activities ended and started.
+    Inferred,
 }
 
 /// Activities launched before the trace: they keep their place.
@@ -112,6 +135,14 @@ pub struct Program {
     pub steps: Vec<Range<usize>>,
     /// Numbers of those steps.
     pub numbers: Vec<i64>,
+    /// Time that no edge explains, ns: a union over streams.
+    pub slack: i64,
+    /// Time in which an activity could have started, but another stream's kernel was running, ns: blocks wait for
+    /// free multiprocessors, which no edge of a graph expresses.
+    pub contended: i64,
+    /// Time between the activities of one CUDA graph in which none of its streams shows anything, ns: nodes that the
+    /// profiler does not record.
+    pub unrecorded: i64,
     /// Median distance between queued kernels, ns.
     pub typical_gap: i64,
     /// Median distance from launch to start on an idle stream, ns.
@@ -123,6 +154,38 @@ impl Program {
     #[must_use]
     pub fn new(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Self> {
         Builder::new(trace, facts, device).build()
+    }
+
+    /// Gives the last of `steps` the tail that the step before them had.
+    ///
+    /// A step's period ends with its last activity, so what the host does after a step's last launch lies in the next
+    /// period: the window holds the tail of the step before it, and not its own last one, where a profiler may be
+    /// stopping. Without a step before, the first of `steps` stands for it.
+    pub fn level_tail(&mut self, lengths: &mut Lengths, steps: Range<usize>) {
+        let (model, last) = (steps.start.saturating_sub(1), steps.end - 1);
+        if model == last {
+            return;
+        }
+        let (from, to) = (self.tail(model), self.tail(last));
+        let sum = |of: &dyn Fn(usize) -> i64, nodes: Range<usize>| nodes.map(of).sum::<i64>();
+        let scale = |ns: i64, wanted: i64, now: i64| {
+            (i128::from(ns) * i128::from(wanted) / i128::from(now.max(1))) as i64
+        };
+        let (wanted, now) =
+            (sum(&|at| lengths.host[at], from.clone()), sum(&|at| lengths.host[at], to.clone()));
+        to.clone().for_each(|at| lengths.host[at] = scale(lengths.host[at], wanted, now));
+        let (wanted, now) =
+            (sum(&|at| self.host[at].length, from), sum(&|at| self.host[at].length, to.clone()));
+        to.for_each(|at| self.host[at].length = scale(self.host[at].length, wanted, now));
+    }
+
+    /// Host nodes after a step's last launch.
+    fn tail(&self, step: usize) -> Range<usize> {
+        let nodes = self.steps[step].clone();
+        let launches =
+            |at: &usize| matches!(self.host[*at].step, HostStep::Launch { first, end, .. } if first < end);
+        let last = nodes.clone().rev().find(launches);
+        last.map_or(nodes.start, |at| at + 1)..nodes.end
     }
 
     /// Cuts the graph and lengths for it to some of its steps: what is edited and replayed again and
@@ -168,6 +231,12 @@ struct StreamState {
     /// Recorded starts of what was launched on it, in launch order; `queue_from` is the first not yet started.
     starts: Vec<i64>,
     queue_from: usize,
+    /// Calls that let a stream wait, up to the last launch on this one.
+    waits_seen: usize,
+    /// Nodes that the next activity waits for, by record.
+    awaits: Vec<u32>,
+    /// Its last node.
+    last_node: u32,
 }
 
 /// The device's activities by the call that launched them.
@@ -219,9 +288,44 @@ struct Builder<'a> {
     /// By activity: its node, once it has one.
     node_of: Vec<u32>,
     stream_wait_pending: bool,
+    /// Calls so far that let a stream wait for another.
+    waits: usize,
+    recorded: RecordedWaits,
     last_collective: u32,
     last_compute: u32,
     typical_launch: i64,
+    /// Recorded times that no edge explains.
+    unexplained: Vec<Span>,
+    /// Times inside a graph of which nothing is recorded.
+    unrecorded: Vec<Span>,
+}
+
+/// Waits between streams as the profiler recorded them (`cuda_sync`), by correlation of the calls.
+#[derive(Default)]
+struct RecordedWaits {
+    /// By `cudaStreamWaitEvent`: the stream that waits and the call that recorded the event.
+    waits: FxHashMap<u32, (usize, u32)>,
+    /// By `cudaEventRecord`: its stream.
+    records: FxHashMap<u32, usize>,
+    /// By `cudaEventRecord` passed: the last node of its stream.
+    reached: FxHashMap<u32, u32>,
+}
+
+impl RecordedWaits {
+    fn new(trace: &Trace, device: i32) -> Self {
+        let stream = |number: i64| {
+            trace.streams.iter().position(|stream| stream.device == device && stream.number == number)
+        };
+        let mut found = Self::default();
+        for sync in trace.syncs.iter().filter(|sync| sync.device == device) {
+            let awaited = sync.wait_on_stream.and_then(stream).zip(sync.wait_on_record);
+            if let (Some(waits), Some((on, record))) = (stream(sync.stream), awaited) {
+                found.waits.insert(sync.correlation, (waits, record));
+                found.records.insert(record, on);
+            }
+        }
+        found
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -243,17 +347,24 @@ impl<'a> Builder<'a> {
                 recorded_end: 0,
                 steps: Vec::new(),
                 numbers: Vec::new(),
+                slack: 0,
+                contended: 0,
+                unrecorded: 0,
                 typical_gap,
                 typical_latency,
             },
-            streams: vec![StreamState::default(); trace.streams.len()],
+            streams: vec![StreamState { last_node: NONE, ..StreamState::default() }; trace.streams.len()],
             launched: Launched::new(trace, facts, device),
             ends,
             node_of: vec![NONE; trace.gpu.len()],
             stream_wait_pending: false,
+            waits: 0,
+            recorded: RecordedWaits::new(trace, device.device),
             last_collective: NONE,
             last_compute: NONE,
             typical_launch: typical_launch(trace, facts),
+            unexplained: Vec::new(),
+            unrecorded: Vec::new(),
         }
     }
 
@@ -265,15 +376,12 @@ impl<'a> Builder<'a> {
         let mut off_chain = self.off_chain_launches(start, end).into_iter().peekable();
         let mut consumed = start;
         let mut step = 0;
+        let host_steps = &self.facts.host_steps;
+        let next_step = |step: usize| host_steps.get(step + 1).map(|step| step.host.start);
         self.program.steps.push(0..0);
         for segment in self.facts.chain.within(whyidle_model::Span::new(start, end)) {
-            while step + 1 < self.facts.host_steps.len()
-                && segment.start >= self.facts.host_steps[step + 1].host.start
-            {
-                let at = self.program.host.len();
-                self.program.steps[step].end = at;
-                self.program.steps.push(at..at);
-                step += 1;
+            while next_step(step).is_some_and(|begin| begin <= segment.start) {
+                self.begin_step(&mut step);
             }
             while let Some((_, call)) = off_chain.next_if(|&(at, _)| at <= segment.start) {
                 self.launch(HostId(call), false);
@@ -281,7 +389,7 @@ impl<'a> Builder<'a> {
             if segment.end <= consumed {
                 continue;
             }
-            let from = segment.start.max(consumed);
+            let mut from = segment.start.max(consumed);
             if segment.leaf != NONE && self.trace.host.start[segment.leaf as usize] == segment.start {
                 let id = HostId(segment.leaf);
                 if self.call(id, segment.opened) {
@@ -289,15 +397,48 @@ impl<'a> Builder<'a> {
                     continue;
                 }
             }
-            let opened = if from == segment.start { segment.opened } else { Opened::default() };
+            let mut opened = if from == segment.start { segment.opened } else { Opened::default() };
+            // What goes on from one step into the next is part of both.
+            while let Some(begin) = next_step(step).filter(|&begin| begin < segment.end) {
+                if begin > from {
+                    self.work(segment.leaf, begin - from, std::mem::take(&mut opened));
+                    from = begin;
+                }
+                self.begin_step(&mut step);
+            }
             self.work(segment.leaf, segment.end - from, opened);
         }
         let at = self.program.host.len();
         self.program.steps[step].end = at;
         let ends = self.program.gpu.iter().map(|node| self.trace.gpu.end(node.activity));
         self.program.recorded_end = ends.max().unwrap_or(start);
+        let recorded = Span::new(start, self.program.recorded_end);
+        let unexplained = Spans::union_of(std::mem::take(&mut self.unexplained)).clip(recorded);
+        // A kernel may take all multiprocessors; collectives take a few, and copies none.
+        let idle = unexplained.subtract(&self.running(|id| {
+            let kernel = self.trace.gpu.kind[id.index()] == GpuKind::Kernel;
+            kernel && self.facts.works[id.index()] != Work::Collective
+        }));
+        self.program.slack = idle.length();
+        self.program.contended = unexplained.length() - idle.length();
+        let unrecorded = Spans::union_of(std::mem::take(&mut self.unrecorded)).clip(recorded);
+        self.program.unrecorded = unrecorded.subtract(&self.running(|_| true)).length();
         self.program.numbers = self.facts.host_steps.iter().take(step + 1).map(|step| step.number).collect();
         (!self.program.gpu.is_empty()).then_some(self.program)
+    }
+
+    fn begin_step(&mut self, step: &mut usize) {
+        let at = self.program.host.len();
+        self.program.steps[*step].end = at;
+        self.program.steps.push(at..at);
+        *step += 1;
+    }
+
+    /// When activities of a sort run.
+    fn running(&self, of_sort: impl Fn(GpuId) -> bool) -> Spans {
+        let gpu = &self.trace.gpu;
+        let rows = self.device.rows.iter().map(|&row| GpuId(row)).filter(|&id| of_sort(id));
+        Spans::union_of(rows.map(|id| Span::new(gpu.start[id.index()], gpu.end(id))))
     }
 
     /// What ran or was queued when the chain begins.
@@ -324,15 +465,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Launching calls of threads off the chain, by start.
+    /// Launching calls that the chain does not hold, by start: of other threads, or made while another thread held it.
     fn off_chain_launches(&self, start: i64, end: i64) -> Vec<(i64, u32)> {
         let mut calls: Vec<(i64, u32)> = self
             .launched
             .calls()
             .map(|call| (self.trace.host.start[call as usize], call))
             .filter(|&(at, call)| {
-                let thread = self.trace.host.thread[call as usize].index();
-                start <= at && at < end && !self.facts.chain.threads.contains(&thread)
+                let holds = || self.facts.chain.at(at).is_some_and(|segment| segment.leaf == call);
+                start <= at && at < end && !holds()
             })
             .collect();
         calls.sort_unstable();
@@ -361,9 +502,11 @@ impl<'a> Builder<'a> {
         if !matches!(self.trace.host.kind[id.index()], HostKind::Runtime | HostKind::Driver) {
             return false;
         }
+        self.pass_event(self.trace.host.link[id.index()]);
         match self.facts.tree.class(self.trace, id) {
             HostClass::StreamWait => {
                 self.stream_wait_pending = true;
+                self.waits += 1;
                 false
             }
             HostClass::Synchronise | HostClass::Allocate => {
@@ -378,6 +521,18 @@ impl<'a> Builder<'a> {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Remembers what a recorded event stands for, and which node the next activity of a stream waits for.
+    fn pass_event(&mut self, correlation: u32) {
+        if let Some(&stream) = self.recorded.records.get(&correlation) {
+            self.recorded.reached.insert(correlation, self.streams[stream].last_node);
+        }
+        if let Some((stream, record)) = self.recorded.waits.get(&correlation)
+            && let Some(&node) = self.recorded.reached.get(record).filter(|&&node| node != NONE)
+        {
+            self.streams[*stream].awaits.push(node);
         }
     }
 
@@ -461,64 +616,131 @@ impl<'a> Builder<'a> {
         let stream = gpu.stream[id.index()].index();
         let node = u32::try_from(self.program.gpu.len()).unwrap_or(u32::MAX);
         let gap = self.streams[stream].last_end.map(|before| start - before);
-        let since_launch = start - launched;
         let (typical_gap, typical_latency) = (self.program.typical_gap, self.program.typical_latency);
         let mut out = GpuNode {
             activity: id,
             stream: u32::try_from(stream).unwrap_or(u32::MAX),
             length: end - start,
             gap: gap.unwrap_or(0).min(typical_gap),
-            latency: if in_graph { 0 } else { since_launch.min(typical_latency) },
+            latency: if in_graph { 0 } else { (start - launched).min(typical_latency) },
             after: NONE,
             lag: 0,
+            after_by: AfterBy::Inferred,
+            not_before: i64::MIN,
             slack: 0,
         };
         let collective = self.facts.works[id.index()] == Work::Collective;
-        if self.stream_wait_pending {
+        if let Some(awaited) = self.awaited_by_record(stream, start) {
+            (out.after, out.after_by) = (awaited, AfterBy::Recorded);
+        } else if self.stream_wait_pending {
             let other = if collective { self.last_compute } else { self.last_collective };
-            if other != NONE && self.trace.gpu.end(self.program.gpu[other as usize].activity) <= start {
+            if other != NONE && gpu.end(self.program.gpu[other as usize].activity) <= start {
                 out.after = other;
             }
         }
+        let before = self.streams[stream].last_node;
+        let other_engine = before != NONE
+            && gpu.kind[id.index()] != gpu.kind[self.program.gpu[before as usize].activity.index()];
+        let within = if other_engine { HANDED_OVER_WITHIN_NS } else { QUEUED_WITHIN_NS };
         match gap {
             Some(gap) if gap <= QUEUED_WITHIN_NS => out.gap = gap,
-            Some(gap) if in_graph && gap <= LAUNCHED_WITHIN_NS => out.gap = gap,
-            _ => {
-                let bound = (launched + out.latency)
-                    .max(self.streams[stream].last_end.map_or(i64::MIN, |e| e + out.gap));
-                if let Some((awaited, lag)) = self.awaited(id, start).filter(|_| start > bound + 3_000) {
-                    out.after = awaited;
-                    out.lag = lag;
-                } else if !in_graph && since_launch <= LAUNCHED_WITHIN_NS {
-                    out.latency = since_launch;
-                } else {
-                    out.slack = (start - bound).max(0);
-                }
-            }
+            // An edge that explains it as well comes first: what hands over may hand over sooner.
+            Some(gap) if gap <= within && start - launched > self.launch_within(id) => out.gap = gap,
+            _ => self.explain_start(&mut out, launched, in_graph),
         }
         if collective {
             self.last_collective = node;
         } else {
             self.last_compute = node;
         }
+        let waits = self.waits;
         let state = &mut self.streams[stream];
         state.last_end = state.last_end.max(Some(end));
         state.starts.push(start);
+        state.waits_seen = waits;
+        state.last_node = node;
         self.node_of[id.index()] = node;
         self.program.gpu.push(out);
     }
 
-    /// The activity of another stream, launched earlier, that ended just before `start`.
-    fn awaited(&self, id: GpuId, start: i64) -> Option<(u32, i64)> {
+    /// Finds the edge that decided the start of an activity which does not follow the one before it on its stream;
+    /// without one, the time is slack.
+    fn explain_start(&mut self, out: &mut GpuNode, launched: i64, in_graph: bool) {
+        let gpu = &self.trace.gpu;
+        let start = gpu.start[out.activity.index()];
+        let last_end = self.streams[out.stream as usize].last_end;
+        let by_stream = last_end.map_or(i64::MIN, |end| end + out.gap);
+        let mut bound = (launched + out.latency).max(by_stream);
+        let mut after = None;
+        if out.after != NONE {
+            let ended = gpu.end(self.program.gpu[out.after as usize].activity);
+            after = Some((out.after, ended)).filter(|_| start - ended <= AWAITED_WITHIN_NS);
+            bound = bound.max(ended);
+        }
+        if after.is_none() && start <= bound + LATE_NS {
+            return;
+        }
+        if self.is_in_graph(out.activity) && by_stream > launched + out.latency {
+            // Nodes of a graph wait for nodes of that graph alone; where nothing of it is recorded, something runs
+            // that the profiler does not show.
+            let free = last_end.unwrap_or(start);
+            out.gap = start - free;
+            self.unrecorded.push(Span::new(free, start));
+            return;
+        }
+        if out.after_by == AfterBy::Inferred || after.is_none() {
+            let said = self.waits > self.streams[out.stream as usize].waits_seen;
+            let within = if said { AWAITED_WITHIN_NS } else { AWAITED_UNSAID_WITHIN_NS };
+            let nearest = self.awaited(out.activity, start, within);
+            after = nearest.into_iter().chain(after).max_by_key(|&(_, ended)| ended);
+        }
+        match after {
+            Some((NONE, awaited)) => out.not_before = awaited,
+            Some((node, awaited)) => (out.after, out.lag) = (node, start - awaited),
+            None if !in_graph && start - launched <= self.launch_within(out.activity) => {
+                out.latency = start - launched;
+            }
+            None => {
+                out.slack = start - bound;
+                self.unexplained.push(Span::new(bound, start));
+            }
+        }
+    }
+
+    /// A launch takes effect within this, ns: at the latest when the call returns, which may load the kernel's code or
+    /// fill a staging buffer first.
+    fn launch_within(&self, id: GpuId) -> i64 {
+        let call = self.facts.tree.launch_of(id).map_or(0, |call| self.trace.host.dur[call.index()]);
+        call.max(LAUNCHED_WITHIN_NS)
+    }
+
+    /// The activity was launched by a call that launches a CUDA graph.
+    fn is_in_graph(&self, id: GpuId) -> bool {
+        let call = self.facts.tree.launch_of(id);
+        call.is_some_and(|call| self.facts.tree.class(self.trace, call) == HostClass::GraphLaunch)
+    }
+
+    /// Of the nodes that the stream was recorded to wait for, the one that ended last.
+    fn awaited_by_record(&mut self, stream: usize, start: i64) -> Option<u32> {
+        let awaits = std::mem::take(&mut self.streams[stream].awaits);
+        let ended = |node: u32| self.trace.gpu.end(self.program.gpu[node as usize].activity);
+        awaits.into_iter().filter(|&node| ended(node) <= start).max_by_key(|&node| ended(node))
+    }
+
+    /// The activity of another stream, launched earlier, that ended last before `start`, and its end; [`NONE`] if
+    /// it was launched before the trace.
+    fn awaited(&self, id: GpuId, start: i64, within: i64) -> Option<(u32, i64)> {
         let stream = self.trace.gpu.stream[id.index()];
-        let at = self.ends.partition_point(|&(end, _)| end <= start);
+        let at = self.ends.partition_point(|&(end, _)| end <= start + DRAINS_WITHIN_NS);
+        let launched = |row: u32| self.facts.tree.launch_of(GpuId(row)).is_some();
         self.ends[..at]
             .iter()
             .rev()
-            .take_while(|&&(end, _)| end >= start - AWAITED_WITHIN_NS)
+            .take_while(|&&(end, _)| end >= start - within)
             .filter(|&&(_, row)| self.trace.gpu.stream[row as usize] != stream)
-            .map(|&(end, row)| (self.node_of[row as usize], start - end))
-            .find(|&(node, _)| node != NONE)
+            .map(|&(end, row)| (row, self.node_of[row as usize], end))
+            .find(|&(row, node, _)| node != NONE || !launched(row))
+            .map(|(_, node, end)| (node, end))
     }
 }
 

@@ -7,6 +7,59 @@ use whyidle_analysis::tree::NONE;
 
 use crate::program::{HostStep, Program, QUEUE_LIMIT};
 
+/// What a replay tells of itself while it runs; [`Untracked`] listens to nothing.
+pub(crate) trait Track {
+    /// A host node has run.
+    fn host(&mut self, _node: usize, _run: HostRun) {}
+    /// A GPU node has run.
+    fn gpu(&mut self, _node: usize, _run: GpuRun) {}
+}
+
+/// A run of a host node, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostRun {
+    /// When the node before it ended.
+    pub begin: i64,
+    /// When it no longer waited.
+    pub resumed: i64,
+    /// What it waited for until `resumed`.
+    pub blocked_by: Option<Blocker>,
+}
+
+/// What a host node waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Blocker {
+    /// The end of a GPU node.
+    Node(u32),
+    /// A place in a stream's launch queue.
+    Queue(u32),
+}
+
+/// A run of a GPU node, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GpuRun {
+    /// When its launch was made.
+    pub launched: i64,
+    /// When it started.
+    pub start: i64,
+    /// When it ended.
+    pub end: i64,
+    /// What decided the start.
+    pub decided_by: Edge,
+}
+
+/// The edge that was met last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Launch,
+    Stream,
+    Awaited,
+}
+
+/// Listens to nothing.
+pub(crate) struct Untracked;
+impl Track for Untracked {}
+
 /// Lengths of all nodes: what an edit changes.
 #[derive(Clone, Debug)]
 pub struct Lengths {
@@ -34,12 +87,16 @@ impl Lengths {
 }
 
 /// The state of a replay.
-pub struct Replay<'a> {
+pub(crate) struct Replay<'a, T = Untracked> {
     program: &'a Program,
+    /// Who listens.
+    pub track: T,
     /// Time of the host, ns.
     pub host_now: i64,
     /// End of the latest activity so far, ns.
     pub device_end: i64,
+    /// What was queued at the start of the trace is replayed too.
+    with_backlog: bool,
     stream_end: Vec<Option<i64>>,
     /// Starts of what is queued per stream.
     queued: Vec<VecDeque<i64>>,
@@ -50,9 +107,9 @@ pub struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     /// At the beginning of the trace, with its backlog.
-    #[must_use]
-    pub fn at_start(program: &'a Program) -> Self {
-        let mut replay = Self::empty(program);
+    pub(crate) fn at_start(program: &'a Program) -> Self {
+        let mut replay = Self::empty(program, Untracked);
+        replay.with_backlog = true;
         for activity in &program.backlog {
             let stream = activity.stream as usize;
             replay.stream_end[stream] = replay.stream_end[stream].max(Some(activity.end));
@@ -61,14 +118,17 @@ impl<'a> Replay<'a> {
         }
         replay
     }
+}
 
+impl<'a, T: Track> Replay<'a, T> {
     /// With nothing queued.
-    #[must_use]
-    pub fn empty(program: &'a Program) -> Self {
+    pub(crate) fn empty(program: &'a Program, track: T) -> Self {
         Self {
             program,
+            track,
             host_now: program.start,
             device_end: program.start,
+            with_backlog: false,
             stream_end: vec![None; program.streams],
             queued: vec![VecDeque::new(); program.streams],
             node_end: vec![i64::MIN; program.gpu.len()],
@@ -76,77 +136,88 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// End of a GPU node as replayed last.
-    #[must_use]
-    pub fn end_of(&self, node: usize) -> i64 {
-        self.node_end[node]
-    }
-
     /// Replays the host nodes `range` and returns the end of the last activity launched in them.
-    pub fn run(&mut self, lengths: &Lengths, range: Range<usize>) -> i64 {
+    pub(crate) fn run(&mut self, lengths: &Lengths, range: Range<usize>) -> i64 {
         let mut last = i64::MIN;
         for at in range {
-            let node = &self.program.host[at];
-            match node.step {
-                HostStep::Work => self.host_now += lengths.host[at],
+            let begin = self.host_now;
+            let mut blocked_by = None;
+            match self.program.host[at].step {
+                HostStep::Work => {}
                 HostStep::Launch { first, end, blocks } => {
-                    let called = self.host_now;
-                    let mut finished = called;
+                    let mut finished = begin;
                     for node in first..end {
                         if lengths.gpu[node as usize] >= 0 {
-                            finished = self.start(node as usize, called, lengths);
+                            self.await_queue(node as usize, &mut blocked_by);
+                            finished = self.start(node as usize, lengths);
                             last = last.max(finished);
                         }
                     }
                     if blocks && lengths.waits[at] && finished > self.host_now {
-                        self.host_blocked += finished - self.host_now;
-                        self.host_now = finished;
+                        blocked_by = Some(Blocker::Node(end - 1));
+                        self.block_until(finished);
                     }
-                    self.host_now += lengths.host[at];
                 }
-                HostStep::Wait { target } => {
-                    if target != NONE && lengths.waits[at] {
-                        let until = self.node_end[target as usize];
-                        if until > self.host_now {
-                            self.host_blocked += until - self.host_now;
-                            self.host_now = until;
-                        }
+                HostStep::Wait { target } if target != NONE && lengths.waits[at] => {
+                    let until = self.node_end[target as usize];
+                    if until > self.host_now {
+                        blocked_by = Some(Blocker::Node(target));
+                        self.block_until(until);
                     }
-                    self.host_now += lengths.host[at];
                 }
+                HostStep::Wait { .. } => {}
             }
+            let resumed = self.host_now;
+            self.host_now += lengths.host[at];
+            self.track.host(at, HostRun { begin, resumed, blocked_by });
         }
         self.device_end = self.device_end.max(last);
         last
     }
 
-    fn start(&mut self, index: usize, called: i64, lengths: &Lengths) -> i64 {
-        let node = &self.program.gpu[index];
-        let stream = node.stream as usize;
-        let queue = &mut self.queued[stream];
+    fn block_until(&mut self, time: i64) {
+        self.host_blocked += (time - self.host_now).max(0);
+        self.host_now = self.host_now.max(time);
+    }
+
+    /// A launch into a full queue returns when the oldest of it has started.
+    fn await_queue(&mut self, index: usize, blocked_by: &mut Option<Blocker>) {
+        let stream = self.program.gpu[index].stream;
+        let queue = &mut self.queued[stream as usize];
         while queue.front().is_some_and(|&start| start <= self.host_now) {
             queue.pop_front();
         }
         if queue.len() >= QUEUE_LIMIT
             && let Some(&free) = queue.get(queue.len() - QUEUE_LIMIT)
         {
-            self.host_blocked += (free - self.host_now).max(0);
-            self.host_now = self.host_now.max(free);
+            *blocked_by = Some(Blocker::Queue(stream));
+            self.block_until(free);
         }
-        let mut start = called.max(self.host_now) + node.latency;
-        if let Some(before) = self.stream_end[stream] {
-            start = start.max(before + node.gap);
+    }
+
+    fn start(&mut self, index: usize, lengths: &Lengths) -> i64 {
+        let node = &self.program.gpu[index];
+        let stream = node.stream as usize;
+        let (mut start, mut decided_by) = (self.host_now + node.latency, Edge::Launch);
+        if let Some(free) = self.stream_end[stream].map(|before| before + node.gap)
+            && free > start
+        {
+            (start, decided_by) = (free, Edge::Stream);
         }
         if node.after != NONE && lengths.gpu[node.after as usize] >= 0 {
             let awaited = self.node_end[node.after as usize];
-            if awaited > i64::MIN {
-                start = start.max(awaited + node.lag);
+            if awaited > i64::MIN && awaited + node.lag > start {
+                (start, decided_by) = (awaited + node.lag, Edge::Awaited);
             }
+        }
+        if self.with_backlog && node.not_before > start {
+            (start, decided_by) = (node.not_before, Edge::Awaited);
         }
         let end = start + lengths.gpu[index];
         self.stream_end[stream] = self.stream_end[stream].max(Some(end));
         self.queued[stream].push_back(start);
         self.node_end[index] = end;
+        self.track.gpu(index, GpuRun { launched: self.host_now, start, end, decided_by });
         end
     }
 }
@@ -156,8 +227,10 @@ impl<'a> Replay<'a> {
 pub struct Fidelity {
     /// Deviation of the device's end over the steps, as a share of their length.
     pub error: f64,
-    /// Time that no edge explains, as a share of their length.
+    /// Time that no edge explains, as a share of their length: a union over streams.
     pub slack: f64,
+    /// Time inside CUDA graphs in which nothing is recorded, as a share of their length.
+    pub unrecorded: f64,
 }
 
 /// Replays the whole trace with recorded lengths and compares.
@@ -170,8 +243,11 @@ pub fn fidelity(program: &Program, recorded_start: i64, recorded_end: i64) -> Fi
     let end =
         program.steps.iter().map(|step| replay.run(&lengths, step.clone())).max().unwrap_or(recorded_end);
     let length = (recorded_end - recorded_start).max(1) as f64;
-    let slack: i64 = program.gpu.iter().map(|node| node.slack).sum();
-    Fidelity { error: (end - recorded_end).abs() as f64 / length, slack: slack as f64 / length }
+    Fidelity {
+        error: (end - recorded_end).abs() as f64 / length,
+        slack: program.slack as f64 / length,
+        unrecorded: program.unrecorded as f64 / length,
+    }
 }
 
 /// What a replay settles to when its steps repeat.
@@ -183,14 +259,16 @@ pub struct Steady {
     pub host_blocked: i64,
 }
 
+/// Passes until the launch queues have settled, and passes that are measured.
+pub(crate) const SETTLE: usize = 3;
+pub(crate) const MEASURE: usize = 2;
+
 /// Repeats `steps` until the launch queues have settled and returns the period of one step.
 #[must_use]
 pub fn steady(program: &Program, lengths: &Lengths, steps: Range<usize>) -> Steady {
-    const SETTLE: usize = 3;
-    const MEASURE: usize = 2;
     let count = i64::try_from(steps.len().max(1)).unwrap_or(1);
     let range = program.steps[steps.start].start..program.steps[steps.end - 1].end;
-    let mut replay = Replay::empty(program);
+    let mut replay = Replay::empty(program, Untracked);
     for _ in 0..SETTLE {
         replay.run(lengths, range.clone());
     }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::tree::Context;
 
+use crate::critical::critical_path;
 use crate::edits::LONG_STRETCH_NS;
 use crate::program::{HostStep, Program};
 use crate::simulate::{Lengths, Steady, steady};
@@ -15,8 +16,15 @@ use crate::simulate::{Lengths, Steady, steady};
 pub enum Refused {
     /// Loader workers set the pace, and queues fill while the profiler starts: the window cannot tell the long-run rate.
     Starved,
+    /// Collectives set the pace, and one rank's evidence cannot tell how long its profiled peers made it wait.
+    Ranks,
+    /// Items are prepared in the training process for most of the step, and what they cost differs from window to
+    /// window.
+    Items,
     /// The replay does not reproduce the trace.
     Replay,
+    /// No replay was wanted.
+    NotWanted,
     /// The profiler's cost matters here, and its model was not calibrated for traces like this one.
     Uncalibrated,
 }
@@ -53,15 +61,23 @@ pub enum Trust {
     Uncalibrated,
 }
 
+/// Collectives above this share of the critical path make a window unfit: under the profiler their length can double.
+const PACED_BY_RANKS: f64 = 0.20;
+/// So do items prepared in the process above this share: their cost differs by up to half between windows of one
+/// program, and an estimate should not be off by more than a third.
+const PACED_BY_ITEMS: f64 = 0.67;
+
 /// Waiting for loader workers above this share of the replayed step makes a window unfit for an estimate.
 const STARVED: f64 = 0.05;
 
 /// Estimates the unprofiled step from `corrected` lengths, over `steps`.
 ///
 /// # Errors
-/// Where loader workers set the pace, or the profiler's cost matters and is not calibrated.
+/// Where loader workers, other ranks or items prepared in the process set the pace, or the profiler's cost matters and
+/// is not calibrated.
 pub fn estimate(
     program: &Program,
+    works: &[Work],
     corrected: &Lengths,
     steps: Range<usize>,
     trust: Trust,
@@ -76,6 +92,18 @@ pub fn estimate(
     // What counts is the wait that shows in the period, not the time spent in the loader's call.
     if waiting > 0 && (found.period - without.period) as f64 > STARVED * found.period as f64 {
         return Err(Refused::Starved);
+    }
+    let path = critical_path(program, corrected, steps.clone());
+    let share = |ns: i64| ns as f64 / path.total_ns.max(1) as f64;
+    let of_collectives = program.gpu.iter().zip(&path.gpu);
+    let of_collectives = of_collectives.filter(|(node, _)| works[node.activity.index()] == Work::Collective);
+    if share(of_collectives.map(|(_, ns)| ns).sum()) > PACED_BY_RANKS {
+        return Err(Refused::Ranks);
+    }
+    let of_items = program.host.iter().zip(&path.host);
+    let of_items = of_items.filter(|(node, _)| node.context == Context::LoadInProcess);
+    if share(of_items.map(|(_, ns)| ns).sum()) > PACED_BY_ITEMS {
+        return Err(Refused::Items);
     }
     let traced = steady(program, &Lengths::recorded(program), steps).period;
     if trust == Trust::Uncalibrated && ((traced - found.period) as f64) > SMALL_CORRECTION * traced as f64 {
@@ -148,6 +176,9 @@ pub enum OpenEnded {
     /// None.
     Nothing,
 }
+
+/// How much faster than the slowest that fits the host is taken to be, where any faster one fits as well.
+const HOST_LEEWAY: f64 = 0.9;
 
 /// Brings `corrected` to the true step `target` (ns per step) over `steps`, and says how.
 ///
@@ -229,6 +260,17 @@ pub fn fit(
             },
             target,
         );
+        let (factor, lengths) = {
+            // Where the device alone takes the step, the host may be faster than the slowest that still meets it: the
+            // model of the profiler's cost errs by a tenth, and what it put above the step lies as far below.
+            let mut faster = base.clone();
+            scale_host(program, &base, &recorded, &mut faster, factor * HOST_LEEWAY, all);
+            if factor < 1.0 && close(steady(program, &faster, steps.clone()).period) {
+                (factor * HOST_LEEWAY, faster)
+            } else {
+                (factor, lengths)
+            }
+        };
         let fitted = steady(program, &lengths, steps.clone()).period;
         if close(fitted) || (fitted - target).abs() < (period - target).abs() && period > target {
             fit.host_factor = factor;

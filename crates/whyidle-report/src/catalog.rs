@@ -15,6 +15,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/notes.ftl")),
             include_str!(concat!("../locales/", $folder, "/refusals.ftl")),
             include_str!(concat!("../locales/", $folder, "/causes.ftl")),
+            include_str!(concat!("../locales/", $folder, "/gains.ftl")),
             include_str!(concat!("../locales/", $folder, "/findings.ftl")),
             include_str!(concat!("../locales/", $folder, "/cli.ftl")),
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),

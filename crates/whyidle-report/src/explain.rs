@@ -1,7 +1,13 @@
 //! The page of a cause, and the list of all causes.
 
-use crate::{Catalog, TextOptions, catalog::key_of, text::Role};
+use crate::{
+    Catalog, TextOptions,
+    catalog::key_of,
+    text::{Canvas, Role},
+};
+use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
+use whyidle_diagnosis::{CAUSES as CURED, Takes};
 
 /// Every cause that has a page, in the order of the list.
 pub const CAUSES: [&str; 33] = [
@@ -59,8 +65,29 @@ pub fn explain(cause: &str, catalog: &Catalog, options: &TextOptions) -> Option<
         for item in entry(part).lines() {
             canvas.to(2).put(Role::Faint, if itemised { "- " } else { "" }).flow(Role::Plain, item);
         }
+        if part == "remedy" {
+            write_gain(&mut canvas, catalog, cause);
+        }
     }
     Some(canvas.finish())
+}
+
+/// How the gain of its remedy is predicted, and how to ask for it.
+fn write_gain(canvas: &mut Canvas, catalog: &Catalog, cause: &str) {
+    let lever = CURED.iter().find(|known| known.id == cause).and_then(|known| known.lever);
+    let Some(lever) = lever else { return };
+    canvas.blank();
+    canvas.put(Role::Strong, &catalog.word("report-page-gain")).end();
+    canvas.to(2).flow(Role::Plain, &catalog.word(&format!("gain-{}", key_of(cause))));
+    let value = match lever.takes {
+        Takes::Nothing => String::new(),
+        Takes::Count(_) => "[=N]".to_owned(),
+        Takes::OneOf(words) => format!("[={}]", words.join("|")),
+        Takes::Name => "[=NAME]".to_owned(),
+    };
+    let command = format!("whyidle trace PATH --what-if {cause}{value}");
+    let command = [("command", FluentValue::from(command))];
+    canvas.to(2).flow(Role::Faint, &catalog.format("report-page-what-if", &command));
 }
 
 /// Every cause with its name.

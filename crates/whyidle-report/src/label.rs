@@ -3,7 +3,7 @@
 use crate::{Catalog, catalog::key_of, quantity};
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::{
-    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Step, Total,
+    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Rung, Step, Total,
 };
 
 /// Traced steps closer to the step time than this are not mentioned beside it.
@@ -48,6 +48,20 @@ impl Catalog {
             Some(gain) => self.change(&gain.change, finding.cause),
             None => self.cause(finding.cause),
         };
+        self.on_rank(change, finding, ranks)
+    }
+
+    /// What a step of the ladder proposes; those after the first build on the ones before them.
+    pub(crate) fn rung(&self, rung: &Rung, is_first: bool) -> String {
+        let change = self.change(&rung.gain.change, rung.cause);
+        if is_first {
+            return change;
+        }
+        self.format("report-then", &[("what", FluentValue::from(change))])
+    }
+
+    /// Names the rank, where there are several.
+    pub(crate) fn on_rank(&self, change: String, finding: &Finding, ranks: usize) -> String {
         match finding.rank {
             Some(rank) if ranks > 1 => self.format(
                 "report-on-rank",
@@ -55,6 +69,11 @@ impl Catalog {
             ),
             _ => change,
         }
+    }
+
+    /// A part of the critical path.
+    pub(crate) fn path_part(&self, id: &str) -> String {
+        self.word(&format!("path-{id}"))
     }
 
     /// `replay`, `model`, `upper limit`.

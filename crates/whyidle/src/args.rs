@@ -70,7 +70,7 @@ pub(crate) enum Format {
 /// Options of `trace`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  whyidle trace trace.json.gz --step-ms 188\n  \
-    whyidle trace runs/42/ --format json\n  zcat trace.json.gz | whyidle trace -\n\n\
+    whyidle trace runs/42/ --format json\n  whyidle trace runs/42/ --what-if data.workers=12 --critical-path\n\n\
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input.")]
 pub(crate) struct TraceOptions {
     /// Traces (.json, .json.gz), directories with traces, or - for standard input
@@ -82,12 +82,21 @@ pub(crate) struct TraceOptions {
     /// How to print the verdict
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     pub(crate) format: Format,
-    /// Show evidence, remedies in full, kernels, operators, launches and gaps
+    /// Show evidence, remedies in full, kernels, operators, gaps
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Analyse only these steps, by their numbers
     #[arg(long, value_name = "A..B", value_parser = step_range)]
     pub(crate) step: Option<RangeInclusive<i64>>,
+    /// Replay with a remedy, CAUSE or CAUSE=VALUE; several with +; repeatable
+    #[arg(long, value_name = "CAUSE")]
+    pub(crate) what_if: Vec<String>,
+    /// Show what the length of a step consists of
+    #[arg(long)]
+    pub(crate) critical_path: bool,
+    /// Do not replay: faster, and without any prediction
+    #[arg(long, conflicts_with_all = ["what_if", "critical_path"])]
+    pub(crate) no_replay: bool,
     /// Show this rank at the top [default: the one the others wait for]
     #[arg(long, value_name = "N")]
     pub(crate) rank: Option<u32>,

@@ -8,7 +8,8 @@ use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::ledger::Line;
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
-    Input, Known, Message, QualityNote, Refusal, Verdict, judge, refuse_device, refuse_step, refuse_trace,
+    Input, Known, Message, NotUnderstood, QualityNote, Refusal, Verdict, Wanted, WhatIf, judge,
+    refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_model::{Severity, Trace};
 use whyidle_planner::Said;
@@ -31,6 +32,13 @@ struct Loaded {
 }
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
+    let wanted = match wanted(options) {
+        Ok(wanted) => wanted,
+        Err(wrong) => {
+            output.error(&wrong.reason, Some(&wrong.hint));
+            return UNREADABLE;
+        }
+    };
     let loaded = match load(options, output) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -65,7 +73,7 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
     }
     order(&mut cases, options.rank);
     let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-    let Some(mut verdict) = judge(&cases, inputs.clone(), &path) else {
+    let Some(mut verdict) = judge(&cases, inputs.clone(), &path, &wanted) else {
         let refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
         return print_refusal(&refusal, options, output);
@@ -77,6 +85,12 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
         text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
     }));
     print(&verdict, options, output)
+}
+
+/// What is wanted beside the verdict.
+fn wanted(options: &TraceOptions) -> Result<Wanted, NotUnderstood> {
+    let what_if = options.what_if.iter().map(|text| WhatIf::parse(text)).collect::<Result<_, _>>()?;
+    Ok(Wanted { what_if, critical_path: options.critical_path })
 }
 
 /// Several traces must be the ranks of one job: each with a rank of its own, of the same number of ranks.
@@ -207,7 +221,12 @@ fn prepare<'a>(
     match refuse_device(trace, facts, &device, inputs) {
         Some(refusal) => Err(Box::new(refusal)),
         None => {
-            let case = Case::new(trace, facts, device, loaded.known.clone());
+            let known = loaded.known.clone();
+            let case = if options.no_replay {
+                Case::without_replay(trace, facts, device, known)
+            } else {
+                Case::new(trace, facts, device, known)
+            };
             refuse_step(&case, inputs).map_or(Ok(case), |refusal| Err(Box::new(refusal)))
         }
     }

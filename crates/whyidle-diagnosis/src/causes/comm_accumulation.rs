@@ -10,10 +10,12 @@ use whyidle_model::HostId;
 use whyidle_replay::edits::scale_activities;
 
 use super::comm_exposed;
-use super::support::{counted, finding, gain_by_replay, remedy};
+use super::support::{change, counted, finding, remedy};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "for micro, batch in enumerate(batches):
     last = micro == len(batches) - 1
@@ -22,40 +24,45 @@ const CODE: &str = "for micro, batch in enumerate(batches):
 optimizer.step()";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
+    let micro = reductions_per_update(case)?;
+    let cost = case.line(Line::Communication);
+    if case.share(cost.ns) < 0.02 {
+        return None;
+    }
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
+    let mut evidence = comm_exposed::evidence(case, case.collectives());
+    evidence.insert(0, counted(Message::new("ev-micro-batches").count("count", micro), micro));
+    let summary = Message::new("fix-comm-accumulation").count("micro", micro);
+    let remedy = remedy(summary, &["fix-no-sync-memory"], CODE);
+    Some(finding(case, "comm.accumulation", cost, gain, evidence, remedy))
+}
+
+/// Reductions in the last micro-batch only.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let part = 1.0 / reductions_per_update(case)? as f64;
+    let edit = Edit::new(change("no_sync"), Method::Bound, move |program, lengths| {
+        scale_activities(program, lengths, |id| {
+            (case.facts.works[id.index()] == Work::Collective).then_some(part)
+        });
+    });
+    Some(edit.shortening_kernels())
+}
+
+/// How often the gradients are reduced per update, if more than once.
+fn reductions_per_update(case: &Case<'_>) -> Option<i64> {
     let forwards = spans(case, "DistributedDataParallel.forward");
     let updates = updates(case);
     if updates == 0 || forwards < 2 * updates {
         return None;
     }
-    let micro = forwards / updates;
-    let uses = case.collectives();
-    let reduces: Vec<_> = uses.iter().filter(|u| u.kind == Kind::AllReduce && u.in_backward).collect();
-    // Reductions of the same bytes that come back `micro` times per update are not held back by `no_sync`.
+    let reduces = case.collectives().iter().filter(|u| u.kind == Kind::AllReduce && u.in_backward);
+    // Reductions of the same bytes that come back with every forward are not held back by `no_sync`.
     let mut sizes: rustc_hash::FxHashMap<Option<i64>, i64> = rustc_hash::FxHashMap::default();
-    for reduce in &reduces {
+    for reduce in reduces {
         *sizes.entry(reduce.bytes).or_default() += 1;
     }
     let repeated = sizes.values().all(|&count| count % forwards == 0) && !sizes.is_empty();
-    let cost = case.line(Line::Communication);
-    if !repeated || case.share(cost.ns) < 0.02 {
-        return None;
-    }
-    let gain = gain_by_replay(case, super::support::change("no_sync"), Method::Bound, |program, lengths| {
-        scale_activities(program, lengths, |id| {
-            (case.facts.works[id.index()] == Work::Collective).then_some(1.0 / micro as f64)
-        });
-    });
-    let mut evidence = comm_exposed::evidence(case, uses);
-    evidence.insert(0, counted(Message::new("ev-micro-batches").count("count", micro), micro));
-    let summary = Message::new("fix-comm-accumulation").count("micro", micro);
-    Some(finding(
-        case,
-        "comm.accumulation",
-        cost,
-        gain,
-        evidence,
-        remedy(summary, &["fix-no-sync-memory"], CODE),
-    ))
+    repeated.then_some(forwards / updates)
 }
 
 fn spans(case: &Case<'_>, name: &str) -> i64 {

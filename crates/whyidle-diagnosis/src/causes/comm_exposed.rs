@@ -6,13 +6,16 @@
 use whyidle_analysis::communication::{Kind, Use};
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
-use whyidle_analysis::tree::Context;
-use whyidle_replay::edits::{scale_activities, scale_host};
+use whyidle_analysis::tree::{Context, NONE};
+use whyidle_model::HostId;
+use whyidle_replay::edits::scale_activities;
 
-use super::support::{counted, finding, gain_by_replay, line_evidence, remedy, shared, timed};
+use super::support::{counted, finding, line_evidence, remedy, shared, timed};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::{Arg, Message};
-use crate::verdict::{Change, Evidence, Finding, Gain, Method};
+use crate::verdict::{Change, Evidence, Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "for micro, batch in enumerate(batches):
     last = micro == len(batches) - 1
@@ -37,36 +40,72 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let evidence = evidence(case, uses);
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     if 2 * exposed(&[Kind::AllReduce]) < all {
         let steps = ["fix-comm-overlap-how", "fix-comm-ranks"];
         let remedy = remedy(Message::new("fix-comm-overlap"), &steps, "");
-        return Some(finding(case, "comm.exposed", cost, hidden(case), evidence, remedy));
+        return Some(finding(case, "comm.exposed", cost, gain, evidence, remedy));
     }
     let steps = ["fix-comm-accumulate", "fix-comm-compress", "fix-comm-ranks"];
     let remedy = remedy(Message::new("fix-comm-exposed"), &steps, CODE);
-    Some(finding(case, "comm.exposed", cost, accumulate(case), evidence, remedy))
+    Some(finding(case, "comm.exposed", cost, gain, evidence, remedy))
 }
 
-/// The step if compute hid all collectives: an upper limit.
-fn hidden(case: &Case<'_>) -> Option<Gain> {
-    let change = Change { what: "overlap", from: None, to: None };
-    gain_by_replay(case, change, Method::Bound, |program, lengths| {
-        scale_activities(program, lengths, |id| {
-            (case.facts.works[id.index()] == Work::Collective).then_some(0.01)
-        });
+/// Micro-batches per reduction and optimizer step; without reductions to hold back, collectives that compute hides.
+pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
+    let uses = case.collectives();
+    if uses.is_empty() {
+        return None;
+    }
+    let exposed = |reduces: bool| {
+        let of_sort = uses.iter().filter(|u| (u.kind == Kind::AllReduce) == reduces);
+        of_sort.map(|u| u.exposed_ns).sum::<i64>()
+    };
+    let accumulate = Setting::count(setting).is_some() || exposed(true) >= exposed(false);
+    Some(if accumulate {
+        accumulating(case, Setting::count(setting).unwrap_or(ACCUMULATE))
+    } else {
+        hidden(case)
     })
 }
 
-/// The step per today's samples when four micro-batches share a reduction and an optimizer step.
-fn accumulate(case: &Case<'_>) -> Option<Gain> {
-    let part = 1.0 / f64::from(ACCUMULATE);
-    let change = Change { what: "accumulation", from: None, to: Some(ACCUMULATE.to_string()) };
-    gain_by_replay(case, change, Method::Bound, |program, lengths| {
+/// Collectives hidden by compute: an upper limit.
+fn hidden<'a>(case: &'a Case<'_>) -> Edit<'a> {
+    let change = Change { what: "overlap", from: None, to: None };
+    let edit = Edit::new(change, Method::Bound, |program, lengths| {
         scale_activities(program, lengths, |id| {
-            matches!(case.facts.works[id.index()], Work::Collective | Work::Optimizer).then_some(part)
+            (case.facts.works[id.index()] == Work::Collective).then_some(0.01)
         });
-        scale_host(program, lengths, Context::Optimizer, part);
-        scale_host(program, lengths, Context::Collective, part);
+    });
+    edit.shortening_kernels()
+}
+
+/// The step per today's samples when `micro` micro-batches share a reduction and an optimizer step: each then has
+/// its part of the collectives, of the optimizer, and of what DDP's reducer does for every parameter.
+fn accumulating<'a>(case: &'a Case<'_>, micro: u32) -> Edit<'a> {
+    let part = 1.0 / f64::from(micro.max(1));
+    let change = Change { what: "accumulation", from: None, to: Some(micro.to_string()) };
+    let edit = Edit::new(change, Method::Model, move |program, lengths| {
+        scale_activities(program, lengths, |id| {
+            let reduced = || case.facts.tree.launch_of(id).is_some_and(|call| is_reducers(case, call));
+            let shared = matches!(case.facts.works[id.index()], Work::Collective | Work::Optimizer);
+            (shared || reduced()).then_some(part)
+        });
+        for (at, node) in program.host.iter().enumerate() {
+            let shared = matches!(node.context, Context::Optimizer | Context::Collective);
+            if shared || node.leaf != NONE && is_reducers(case, HostId(node.leaf)) {
+                lengths.host[at] = (lengths.host[at] as f64 * part) as i64;
+            }
+        }
+    });
+    edit.shortening_kernels()
+}
+
+/// What DDP's reducer does on the host for each parameter: scaling into a bucket and copying back.
+fn is_reducers(case: &Case<'_>, id: HostId) -> bool {
+    case.facts.tree.ancestry(id).any(|at| {
+        let name = case.trace.names.get(case.trace.host.name[at.index()]);
+        name.starts_with("torch.distributed.ddp.reducer") || name.starts_with("torch::distributed::reducer")
     })
 }
 

@@ -1,15 +1,19 @@
 //! `comm.sharding`: parameters are sharded, gathered for forward and again for backward (FSDP, ZeRO-3),
 //! and the gathers are not hidden.
 
-use whyidle_analysis::communication::Kind;
+use whyidle_analysis::communication::{Kind, kind};
 use whyidle_analysis::ledger::Line;
+use whyidle_analysis::tree::NONE;
+use whyidle_model::{GpuId, HostId};
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 
 use super::comm_exposed;
-use super::support::{counted, finding, gain_by_replay, remedy};
+use super::support::{counted, finding, remedy};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Change, Finding, Gain, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "fully_shard(model, reshard_after_forward=False)";
 
@@ -53,22 +57,36 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
 
 /// The step if gathered weights were kept from forward to backward, by replay.
 pub(crate) fn regathering(case: &Case<'_>) -> Option<Gain> {
-    let uses = case.collectives();
-    let regathers: rustc_hash::FxHashSet<u32> =
-        uses.iter().filter(|u| u.kind == Kind::AllGather && u.in_backward).map(|u| u.activity.0).collect();
+    edit(case, None).and_then(|edit| gain(case, &edit))
+}
+
+/// Parameters kept gathered from forward to backward: the second gather goes, with its launches and, where the
+/// framework marks them (FSDP2), with what copies into it and out of it.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let is_second_gather = |id: GpuId| {
+        let Some(call) = case.facts.tree.launch_of(id) else { return false };
+        let gathers = || kind(case.trace.names.get(case.trace.gpu.name[id.index()])) == Kind::AllGather;
+        is_marked(case, call) || gathers() && case.facts.tree.is_backward(call)
+    };
+    if !case.device.rows.iter().any(|&row| is_second_gather(GpuId(row))) {
+        return None;
+    }
     let change = Change { what: "sharding", from: None, to: None };
-    gain_by_replay(case, change, Method::Bound, |program, lengths| {
-        if regathers.is_empty() {
-            return;
-        }
-        scale_activities(program, lengths, |id| {
-            let backward =
-                case.facts.tree.launch_of(id).is_some_and(|call| case.facts.tree.is_backward(call));
-            let gather =
-                whyidle_analysis::communication::kind(case.trace.names.get(case.trace.gpu.name[id.index()]))
-                    == Kind::AllGather;
-            (regathers.contains(&id.0) || backward && gather).then_some(0.0)
-        });
+    let edit = Edit::new(change, Method::Bound, move |program, lengths| {
+        scale_activities(program, lengths, |id| is_second_gather(id).then_some(0.0));
         drop_empty_launches(program, lengths);
-    })
+        for (at, node) in program.host.iter().enumerate() {
+            if node.leaf != NONE && is_marked(case, HostId(node.leaf)) {
+                lengths.host[at] = 0;
+            }
+        }
+    });
+    Some(edit.shortening_kernels())
+}
+
+/// Inside a gather of backward that the framework marks: `FSDP::all_gather`, `FSDP::all_gather_copy_out`.
+fn is_marked(case: &Case<'_>, id: HostId) -> bool {
+    let marked =
+        |at: HostId| case.trace.names.get(case.trace.host.name[at.index()]).starts_with("FSDP::all_gather");
+    case.facts.tree.is_backward(id) && case.facts.tree.ancestry(id).any(marked)
 }

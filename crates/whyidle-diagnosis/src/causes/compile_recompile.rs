@@ -9,19 +9,19 @@ use whyidle_analysis::tree::Context;
 use whyidle_model::HostId;
 use whyidle_replay::edits::remove_contexts;
 
-use super::support::{change, counted, finding, gain_by_replay, line_evidence, places, remedy, worth};
+use super::support::{change, counted, finding, has_context, line_evidence, places, remedy, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "model = torch.compile(model, dynamic=True)
 torch._dynamo.mark_dynamic(tokens, 1)";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::Recompile)?;
-    let gain = gain_by_replay(case, change("dynamic_shapes"), Method::Replay, |program, lengths| {
-        remove_contexts(program, lengths, &[Context::Compile]);
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let compilations = (0..case.trace.host.len())
         .map(HostId::from_index)
         .filter(|&id| case.facts.tree.class(case.trace, id) == HostClass::Compile)
@@ -38,4 +38,13 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let steps = ["fix-recompile-logs", "fix-recompile-buckets", "fix-recompile-warm-up"];
     let remedy = remedy(Message::new("fix-compile-recompile"), &steps, CODE);
     Some(finding(case, "compile.recompile", cost, gain, evidence, remedy))
+}
+
+/// Everything compiled before the steps.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    has_context(case, Context::Compile).then(|| {
+        Edit::new(change("dynamic_shapes"), Method::Replay, |program, lengths| {
+            remove_contexts(program, lengths, &[Context::Compile]);
+        })
+    })
 }

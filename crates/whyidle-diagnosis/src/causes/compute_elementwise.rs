@@ -1,24 +1,22 @@
 //! `compute.elementwise`: memory-bound operations between matrix products, each of which reads and writes
 //! whole tensors, that a compiler would fuse.
 
-use whyidle_replay::models::{Fact, attention, elementwise};
+use whyidle_replay::models::{Fact, KernelChange, elementwise};
 
+use super::compute_attention;
 use super::kernels::{kernel_finding, without};
 use super::support::{change, remedy, timed};
 use crate::case::Case;
+use crate::edit::Edit;
 use crate::message::{Arg, Message};
 use crate::verdict::{Evidence, Finding};
+use crate::what_if::Setting;
 
 const CODE: &str = "model = torch.compile(model)";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let models = case.models();
-    let found = elementwise::elementwise(case.trace, case.facts, &case.device, models)?;
-    // Softmax, masks and scaling over written-out scores belong to attention.
-    let found = match attention::attention(case.trace, case.facts, &case.device, models) {
-        Some(attention) => without(case, found, &attention),
-        None => found,
-    };
+    let found = model(case)?;
     let mut evidence = Vec::new();
     let bytes = found.evidence.bytes_per_step;
     if bytes > 0.0 {
@@ -42,5 +40,19 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     }
     let steps = ["fix-elementwise-warm-up", "fix-elementwise-breaks", "fix-elementwise-library"];
     let remedy = remedy(Message::new("fix-compute-elementwise"), &steps, CODE);
-    kernel_finding(case, "compute.elementwise", &found, change("compile"), evidence, remedy)
+    kernel_finding(case, "compute.elementwise", &found, edit(case, None), evidence, remedy)
+}
+
+/// Element-wise operators fused into kernels that move each tensor once.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    Some(Edit::of_kernels(case, change("compile"), model(case)?))
+}
+
+/// Softmax, masks and scaling over written-out scores belong to attention.
+fn model(case: &Case<'_>) -> Option<KernelChange> {
+    let found = elementwise::elementwise(case.trace, case.facts, case.models())?;
+    Some(match compute_attention::model(case) {
+        Some(attention) => without(case, found, &attention),
+        None => found,
+    })
 }

@@ -16,7 +16,7 @@ use crate::verdict::{Estimate, Finding};
 const VARIES: f64 = 0.01;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
-    let found = padding::padding(case.trace, case.facts, &case.device, case.models())?;
+    let found = padding::padding(case.trace, case.facts, case.models())?;
     let fact = |fact| found.evidence.fact(fact).unwrap_or(0.0);
     let (fewest, most) = (fact(Fact::FewestTokens), fact(Fact::MostTokens));
     let share = fact(Fact::PaddedShare);

@@ -8,10 +8,12 @@ use whyidle_analysis::ledger::Line;
 use whyidle_model::{GpuId, GpuKind};
 use whyidle_replay::edits::asynchronous_transfers;
 
-use super::support::{change, finding, gain_by_replay, line_evidence, remedy, timed, worth};
+use super::support::{change, finding, line_evidence, remedy, timed, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Evidence, Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "loader = DataLoader(dataset, batch_size=batch_size, pin_memory=True)
 for batch in loader:
@@ -34,13 +36,8 @@ struct Copies {
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::DataTransfer)?;
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let copies = copies(case);
-    let rate = copies.bytes as f64 / (copies.ns.max(1) as f64 / 1e9);
-    let pinned = median(copies.pinned_rates.clone()).unwrap_or(PINNED_RATE);
-    let speed_up = if copies.pageable > 0 { (pinned / rate.max(1.0)).max(1.0) } else { 1.0 };
-    let gain = gain_by_replay(case, change("pinned"), Method::Replay, |program, lengths| {
-        asynchronous_transfers(program, &case.facts.works, lengths, speed_up);
-    });
     let mut evidence = vec![line_evidence(case, Line::DataTransfer)];
     let text = Message::new("ev-copies")
         .count("count", copies.count)
@@ -49,6 +46,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         .count("pageable", copies.pageable);
     evidence.push(timed(text, copies.ns, None));
     if copies.bytes > 0 {
+        let rate = copies.rate();
         let text = Message::new("ev-copy-rate").with("rate", crate::message::Arg::Number(rate / 1e9, 1));
         evidence.push(Evidence { text, value: Some(rate), unit: "bytes/s", place: None });
     }
@@ -59,6 +57,26 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     });
     let steps = ["fix-transfer-stream", "fix-transfer-smaller", "fix-transfer-trap"];
     Some(finding(case, "data.transfer", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// Copies from pinned memory that the host does not wait for, at the rate of the trace's own pinned copies.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let copies = copies(case);
+    if copies.count == 0 {
+        return None;
+    }
+    let pinned = median(copies.pinned_rates.clone()).unwrap_or(PINNED_RATE);
+    let speed_up = if copies.pageable > 0 { (pinned / copies.rate().max(1.0)).max(1.0) } else { 1.0 };
+    Some(Edit::new(change("pinned"), Method::Replay, move |program, lengths| {
+        asynchronous_transfers(program, &case.facts.works, lengths, speed_up);
+    }))
+}
+
+impl Copies {
+    /// Bytes per second.
+    fn rate(&self) -> f64 {
+        self.bytes as f64 / (self.ns.max(1) as f64 / 1e9)
+    }
 }
 
 /// Copies to the device in the steps analysed, per step.

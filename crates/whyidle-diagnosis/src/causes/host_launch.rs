@@ -10,14 +10,19 @@ use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::{Context, NONE};
 use whyidle_model::{GpuId, GpuKind, HostId, Sym};
 use whyidle_replay::edits::{LONG_STRETCH_NS, cuda_graphs};
+use whyidle_replay::models::elementwise;
 use whyidle_replay::program::{HostNode, HostStep};
 
-use super::support::{
-    change, counted, finding, gain_by_replay, line_evidence, places, remedy, shared, timed, worth,
-};
+use super::support::{change, counted, finding, line_evidence, places, remedy, shared, timed, worth};
 use crate::case::{Case, shapes_vary};
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Estimate, Finding, Method};
+use crate::what_if::Setting;
+
+/// What a launch and a graph's node cost the host differs this much between programs and machines, as a share of the
+/// step that they leave.
+const LAUNCH_COST_VARIES: f64 = 0.10;
 
 const CODE: &str = "model = torch.compile(model, mode=\"reduce-overhead\")";
 
@@ -32,12 +37,10 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         low_ns: add(launching.low_ns, python.low_ns),
         high_ns: add(launching.high_ns, python.high_ns),
     };
-    if let Some(slow) = slow_operator(case).filter(|_| shapes_vary(case.trace, &case.device)) {
+    if let Some(slow) = slow_operator(case) {
         return Some(prepares(case, cost, &slow));
     }
-    let gain = gain_by_replay(case, change("cuda_graphs"), Method::Model, |program, lengths| {
-        cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let launches = Launches::of(case);
     let mut evidence = vec![line_evidence(case, Line::HostLaunch)];
     evidence.push(counted(
@@ -63,6 +66,36 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     Some(finding(case, "host.launch", cost, gain, evidence, remedy(Message::new(summary), steps, CODE)))
 }
 
+/// Forward and backward launched as CUDA graphs, unless operators that prepare anew are what takes long; `fused`: element-wise operators fused, and the launches of those
+/// that go, go too.
+pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
+    match Setting::word(setting) {
+        Some("fused") => {
+            let model = elementwise::elementwise(case.trace, case.facts, case.models())?;
+            Some(Edit::of_kernels(case, change("compile"), model))
+        }
+        None if slow_operator(case).is_some() => Some(prepared()),
+        _ => Some(
+            Edit::new(change("cuda_graphs"), Method::Model, |program, lengths| {
+                cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
+            })
+            .doubted(LAUNCH_COST_VARIES),
+        ),
+    }
+}
+
+/// Operators that find what they prepare already there: their long stretches on the host go.
+fn prepared<'a>() -> Edit<'a> {
+    Edit::new(change("dynamic_shapes"), Method::Replay, |program, lengths| {
+        for (at, node) in program.host.iter().enumerate() {
+            let long = node.step == HostStep::Work && node.length >= LONG_STRETCH_NS;
+            if long && node.context == Context::Operator {
+                lengths.host[at] = 0;
+            }
+        }
+    })
+}
+
 /// An operator that works on the host for long before it launches anything.
 struct SlowOperator {
     name: String,
@@ -70,8 +103,11 @@ struct SlowOperator {
     ns: i64,
 }
 
-/// The operator behind most of the line, if most of it lies in long stretches inside operators.
+/// The operator behind most of the line, if most of it lies in long stretches inside operators and shapes change.
 fn slow_operator(case: &Case<'_>) -> Option<SlowOperator> {
+    if !shapes_vary(case.trace, &case.device) {
+        return None;
+    }
     let mut totals: rustc_hash::FxHashMap<u32, i64> = rustc_hash::FxHashMap::default();
     for part in
         case.device.ledger.gaps.iter().filter(|part| part.line == Line::HostLaunch && part.leaf != NONE)
@@ -90,14 +126,7 @@ fn slow_operator(case: &Case<'_>) -> Option<SlowOperator> {
 
 /// The finding where operators prepare on the host: new shapes, plans, first use of a kernel.
 fn prepares(case: &Case<'_>, cost: Estimate, slow: &SlowOperator) -> Finding {
-    let gain = gain_by_replay(case, change("dynamic_shapes"), Method::Replay, |program, lengths| {
-        for (at, node) in program.host.iter().enumerate() {
-            let long = node.step == HostStep::Work && node.length >= LONG_STRETCH_NS;
-            if long && node.context == Context::Operator {
-                lengths.host[at] = 0;
-            }
-        }
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let text = Message::new("ev-operator-prepares").name("operator", &slow.name).time("time", slow.ns);
     let mut evidence =
         vec![line_evidence(case, Line::HostLaunch), timed(text, slow.ns, Some(slow.name.clone()))];

@@ -9,16 +9,20 @@ use whyidle_analysis::tree::Context;
 use whyidle_model::{GpuId, GpuKind, Sym};
 use whyidle_replay::edits::scale_activities;
 
-use super::support::{change, counted, finding, gain_by_replay, line_evidence, places, remedy, worth};
+use super::support::{change, counted, finding, host_time, line_evidence, places, remedy, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)";
 
 /// Host time of a fused update per parameter tensor, ns: gathering the tensor lists in Python
 /// (torch 2.11 on an H200's host: `_init_group` and `_fused_adamw`).
 const HOST_NS_PER_TENSOR: i64 = 10_000;
+/// That cost differs this much between programs and machines, as a share of the step after the change.
+const GATHERING_VARIES: f64 = 0.10;
 /// AdamW moves 28 bytes per parameter when fused (reads weight, gradient and two moments, writes three),
 /// about 80 as a sequence of element-wise kernels.
 const FUSED_TRAFFIC: f64 = 28.0 / 80.0;
@@ -30,25 +34,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let tensors = kernels.per_tensor_kernel;
-    let host_total = case.replay.as_ref().map_or(0, |replayed| {
-        whyidle_replay::unprofiled::context_time(
-            &replayed.program,
-            &replayed.lengths,
-            replayed.steps.clone(),
-            Context::Optimizer,
-        )
-    });
-    let host_factor = ((tensors * HOST_NS_PER_TENSOR) as f64 / host_total.max(1) as f64).min(1.0);
-    let gain = gain_by_replay(case, change("fused"), Method::Model, |program, lengths| {
-        for (at, node) in program.host.iter().enumerate() {
-            if node.context == Context::Optimizer {
-                lengths.host[at] = (lengths.host[at] as f64 * host_factor) as i64;
-            }
-        }
-        scale_activities(program, lengths, |id| {
-            (case.facts.works[id.index()] == Work::Optimizer).then_some(FUSED_TRAFFIC)
-        });
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let mut evidence = vec![line_evidence(case, Line::HostOptimizer)];
     evidence.push(counted(
         Message::new("ev-optimizer-kernels").count("kernels", kernels.count).count("tensors", tensors),
@@ -59,6 +45,27 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         Message::new(if kernels.quantised { "fix-host-optimizer-8bit" } else { "fix-host-optimizer" });
     let steps = ["fix-optimizer-foreach", "fix-optimizer-trap"];
     Some(finding(case, "host.optimizer", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// One fused update: the host gathers the tensors, and each parameter's bytes move once.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let kernels = Kernels::of(case);
+    if !kernels.loops() {
+        return None;
+    }
+    let host = (kernels.per_tensor_kernel * HOST_NS_PER_TENSOR) as f64;
+    let host_factor = (host / host_time(case, Context::Optimizer).max(1) as f64).min(1.0);
+    let edit = Edit::new(change("fused"), Method::Model, move |program, lengths| {
+        for (at, node) in program.host.iter().enumerate() {
+            if node.context == Context::Optimizer {
+                lengths.host[at] = (lengths.host[at] as f64 * host_factor) as i64;
+            }
+        }
+        scale_activities(program, lengths, |id| {
+            (case.facts.works[id.index()] == Work::Optimizer).then_some(FUSED_TRAFFIC)
+        });
+    });
+    Some(edit.shortening_kernels().doubted(GATHERING_VARIES))
 }
 
 /// Multi-tensor optimizers need a handful of launches; a kernel that runs this often runs once per tensor.

@@ -7,11 +7,14 @@ use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::{Context, NONE};
 use whyidle_model::HostId;
 use whyidle_replay::edits::LONG_STRETCH_NS;
+use whyidle_replay::program::HostNode;
 
-use super::support::{WORTH, change, finding, gain_by_replay, line_evidence, places, remedy, timed};
+use super::support::{WORTH, change, finding, line_evidence, places, remedy, timed};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Estimate, Finding, Method};
+use crate::what_if::Setting;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = case.line(Line::HostPython);
@@ -21,14 +24,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if case.share(long_cost) < WORTH {
         return None;
     }
-    let gain = gain_by_replay(case, change("removed"), Method::Replay, |program, lengths| {
-        for (at, node) in program.host.iter().enumerate() {
-            let python = matches!(node.context, Context::Unnamed | Context::Frame);
-            if python && node.length >= LONG_STRETCH_NS {
-                lengths.host[at] = 0;
-            }
-        }
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let mut evidence = vec![line_evidence(case, Line::HostPython)];
     evidence.push(timed(
         Message::new("ev-python-long").time("time", long_ns).count("count", count),
@@ -46,6 +42,27 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let part = |ns: i64| (ns as f64 * long_ns as f64 / traced as f64) as i64;
     let cost = Estimate { ns: long_cost, low_ns: part(cost.low_ns), high_ns: part(cost.high_ns) };
     Some(finding(case, "host.python", cost, gain, evidence, remedy(summary, steps, "")))
+}
+
+/// Long stretches of Python gone; with a name, whatever runs in frames of that name instead.
+pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
+    let named = match setting {
+        Some(Setting::Name(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let goes = move |node: &HostNode| match &named {
+        Some(name) => node.leaf != NONE && case.is_inside(HostId(node.leaf), name),
+        None => matches!(node.context, Context::Unnamed | Context::Frame) && node.length >= LONG_STRETCH_NS,
+    };
+    if !case.replay.iter().any(|replayed| replayed.program.host.iter().any(&goes)) {
+        return None;
+    }
+    Some(Edit::new(change("removed"), Method::Replay, move |program, lengths| {
+        for (at, _) in program.host.iter().enumerate().filter(|(_, node)| goes(node)) {
+            lengths.host[at] = 0;
+            lengths.waits[at] = false;
+        }
+    }))
 }
 
 /// Time per traced step in long stretches, ns, and how many there are per step.

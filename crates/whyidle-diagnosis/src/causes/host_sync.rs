@@ -11,12 +11,14 @@ use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
 use whyidle_model::{GpuId, HostId};
 use whyidle_replay::edits::scale_activities;
-use whyidle_replay::program::HostStep;
+use whyidle_replay::program::{HostNode, HostStep};
 
-use super::support::{change, counted, finding, gain_by_replay, line_evidence, places, remedy, worth};
+use super::support::{change, counted, finding, line_evidence, places, remedy, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Evidence, Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "total_loss += loss.detach()
 if step % 100 == 0:
@@ -24,17 +26,7 @@ if step % 100 == 0:
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::HostSync)?;
-    let gain = gain_by_replay(case, change("deferred"), Method::Replay, |program, lengths| {
-        for (at, node) in program.host.iter().enumerate() {
-            if node.context == Context::Synchronise {
-                lengths.host[at] = 0;
-                lengths.waits[at] = false;
-            } else if matches!(node.step, HostStep::Wait { .. }) && node.context != Context::Allocate {
-                lengths.waits[at] = false;
-            }
-        }
-        scale_activities(program, lengths, |id| is_read_back(case, id).then_some(0.0));
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let mut evidence = vec![line_evidence(case, Line::HostSync)];
     evidence.extend(callers(case));
     evidence.extend(places(case, Line::HostSync, 2));
@@ -47,6 +39,26 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         evidence,
         remedy(Message::new("fix-host-sync"), &steps, CODE),
     ))
+}
+
+/// Values read later, or kept on the device: the host no longer waits, and the copies that fetched them are gone.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let waits = |node: &HostNode| {
+        matches!(node.step, HostStep::Wait { .. }) && node.context != Context::Allocate
+            || node.context == Context::Synchronise
+    };
+    if !case.replay.iter().any(|replayed| replayed.program.host.iter().any(waits)) {
+        return None;
+    }
+    Some(Edit::new(change("deferred"), Method::Replay, move |program, lengths| {
+        for (at, node) in program.host.iter().enumerate() {
+            if node.context == Context::Synchronise {
+                lengths.host[at] = 0;
+            }
+            lengths.waits[at] &= !waits(node);
+        }
+        scale_activities(program, lengths, |id| is_read_back(case, id).then_some(0.0));
+    }))
 }
 
 /// A copy to the host that a read-back asked for.

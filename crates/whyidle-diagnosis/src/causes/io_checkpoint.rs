@@ -9,12 +9,12 @@ use whyidle_analysis::tree::Context;
 use whyidle_model::GpuId;
 use whyidle_replay::edits::{LONG_STRETCH_NS, remove_contexts, scale_activities};
 
-use super::support::{
-    change, counted, finding, gain_by_replay, line_evidence, places, remedy, share_of, worth,
-};
+use super::support::{change, counted, finding, has_context, line_evidence, places, remedy, share_of, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::{Arg, Message};
 use crate::verdict::{Estimate, Finding, Method};
+use crate::what_if::Setting;
 
 /// Reading losses, norms or predictions back takes a few copies; a model and its optimizer have hundreds of tensors.
 const MANY_COPIES: i64 = 16;
@@ -24,14 +24,8 @@ const MANY_BYTES: i64 = 64 << 20;
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let steps = ["fix-checkpoint-async", "fix-checkpoint-less"];
     let remedy = remedy(Message::new("fix-io-checkpoint"), &steps, "");
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     if let Some(cost) = worth(case, Line::Checkpoint) {
-        let gain = gain_by_replay(case, change("async_checkpoint"), Method::Replay, |program, lengths| {
-            remove_contexts(program, lengths, &[Context::Checkpoint]);
-            let saved = |id| case.facts.tree.launch_of(id).map(|call| case.facts.tree.context(call));
-            scale_activities(program, lengths, |id| {
-                (is_to_host(case, id) && saved(id) == Some(Context::Checkpoint)).then_some(0.0)
-            });
-        });
         let mut evidence = vec![line_evidence(case, Line::Checkpoint)];
         evidence.extend(places(case, Line::Checkpoint, 3));
         return Some(finding(case, "io.checkpoint", cost, gain, evidence, remedy));
@@ -41,15 +35,6 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let cost = cost(case);
-    let gain = gain_by_replay(case, change("async_checkpoint"), Method::Replay, |program, lengths| {
-        remove_contexts(program, lengths, &[Context::Synchronise]);
-        for (at, node) in program.host.iter().enumerate() {
-            if matches!(node.context, Context::Unnamed | Context::Frame) && node.length >= LONG_STRETCH_NS {
-                lengths.host[at] = 0;
-            }
-        }
-        scale_activities(program, lengths, |id| is_to_host(case, id).then_some(0.0));
-    });
     let text = Message::new("ev-read-back").count("count", count).with("bytes", Arg::Bytes(bytes));
     let evidence = vec![
         counted(text, count),
@@ -58,6 +43,33 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     ];
     (case.share(cost.ns) >= super::support::WORTH)
         .then(|| finding(case, "io.checkpoint", cost, gain, evidence, remedy))
+}
+
+/// Saving on a thread of its own: neither the copies to the host nor the writing hold up the step.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let change = change("async_checkpoint");
+    if has_context(case, Context::Checkpoint) {
+        return Some(Edit::new(change, Method::Replay, |program, lengths| {
+            remove_contexts(program, lengths, &[Context::Checkpoint]);
+            let saved = |id| case.facts.tree.launch_of(id).map(|call| case.facts.tree.context(call));
+            scale_activities(program, lengths, |id| {
+                (is_to_host(case, id) && saved(id) == Some(Context::Checkpoint)).then_some(0.0)
+            });
+        }));
+    }
+    let (count, bytes) = read_back(case);
+    (count >= MANY_COPIES && bytes >= MANY_BYTES).then(|| {
+        Edit::new(change, Method::Replay, |program, lengths| {
+            remove_contexts(program, lengths, &[Context::Synchronise]);
+            for (at, node) in program.host.iter().enumerate() {
+                if matches!(node.context, Context::Unnamed | Context::Frame) && node.length >= LONG_STRETCH_NS
+                {
+                    lengths.host[at] = 0;
+                }
+            }
+            scale_activities(program, lengths, |id| is_to_host(case, id).then_some(0.0));
+        })
+    })
 }
 
 /// Copies to the host per step, and their bytes.

@@ -1,28 +1,24 @@
 //! What the causes in the GPU's own work share: a kernel model's change, replayed, and its evidence.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use whyidle_model::GpuId;
-use whyidle_replay::edits::{drop_empty_launches, scale_activities};
 use whyidle_replay::models::{Evidence as Facts, KernelChange};
 
-use super::support::{allow_for_slower_host, finding, gain_by_replay};
+use super::support::finding;
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::{Arg, Message};
-use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Method, Remedy};
+use crate::verdict::{Estimate, Evidence, Finding, Remedy};
 
 /// Kernels that could be shortened by less than this share of the step are not worth a finding.
 const WORTH: f64 = 0.03;
-
-/// Autocast adds a cast of each input and weight around every product, about as many operators again: where the
-/// host sets the pace afterwards, its work may have doubled.
-const AUTOCAST_HOST: f64 = 2.0;
 
 /// A finding from a kernel model; `None` if what it saves is too little.
 pub(super) fn kernel_finding(
     case: &Case<'_>,
     cause: &'static str,
     change: &KernelChange,
-    what: Change,
+    edit: Option<Edit<'_>>,
     mut evidence: Vec<Evidence>,
     remedy: Remedy,
 ) -> Option<Finding> {
@@ -35,7 +31,7 @@ pub(super) fn kernel_finding(
         low_ns: change.low_ns_per_step.max(0),
         high_ns: change.high_ns_per_step.max(saved),
     };
-    let gain = kernel_gain(case, change, what);
+    let gain = edit.and_then(|edit| gain(case, &edit));
     let time = change.evidence.time_ns_per_step;
     evidence.insert(
         0,
@@ -67,45 +63,6 @@ pub(super) fn without(case: &Case<'_>, mut change: KernelChange, other: &KernelC
         *ns = (*ns as f64 * left) as i64;
     }
     change
-}
-
-fn kernel_gain(case: &Case<'_>, change: &KernelChange, what: Change) -> Option<Gain> {
-    let adds_operators = what.what == "autocast";
-    let factors: FxHashMap<u32, f64> = change.scaled.iter().map(|&(id, factor)| (id.0, factor)).collect();
-    let mut gain = gain_by_replay(case, what, Method::Model, |program, lengths| {
-        scale_activities(program, lengths, |id| factors.get(&id.0).copied());
-        if change.removed_launches {
-            drop_empty_launches(program, lengths);
-        }
-    })?;
-    if adds_operators {
-        allow_for_slower_host(case, &mut gain, AUTOCAST_HOST, |program, lengths| {
-            scale_activities(program, lengths, |id| factors.get(&id.0).copied());
-        });
-    }
-    // What goes is the kernels' time and the pauses before them; a replay that saves more has moved
-    // waits of other ranks, whose length is not this rank's to change.
-    let most = change.saved_ns_per_step + pauses(case, change);
-    gain.step_after.ns = gain.step_after.ns.max(case.step.ns - most);
-    // The model's own doubt counts only as far as the saving reaches the step.
-    let reached = (case.step.ns - gain.step_after.ns) as f64 / change.saved_ns_per_step.max(1) as f64;
-    let doubt =
-        |other: i64| (((other - change.saved_ns_per_step).abs()) as f64 * reached.clamp(0.0, 1.0)) as i64;
-    let (low, high) = (case.step.low_ns - case.step.ns, case.step.high_ns - case.step.ns);
-    let part = gain.step_after.ns as f64 / case.step.ns.max(1) as f64;
-    gain.step_after.low_ns =
-        (gain.step_after.ns - doubt(change.high_ns_per_step) + (low as f64 * part) as i64).max(1);
-    gain.step_after.high_ns =
-        gain.step_after.ns + doubt(change.low_ns_per_step) + (high as f64 * part) as i64;
-    Some(gain)
-}
-
-/// Pauses before the kernels that go, ns per step.
-fn pauses(case: &Case<'_>, change: &KernelChange) -> i64 {
-    let gone = change.scaled.iter().filter(|&&(_, factor)| factor == 0.0).count();
-    let all = case.facts.host_steps.len().max(1);
-    let gap = case.replay.as_ref().map_or(0, |replayed| replayed.program.typical_gap);
-    i64::try_from(gone / all).unwrap_or(0) * gap
 }
 
 /// The operators, shapes and frames that a model names, largest first.

@@ -9,18 +9,18 @@ use whyidle_analysis::tree::Context;
 use whyidle_model::{HostId, HostKind};
 use whyidle_replay::edits::remove_contexts;
 
-use super::support::{change, counted, finding, gain_by_replay, line_evidence, places, remedy, worth};
+use super::support::{change, counted, finding, has_context, line_evidence, places, remedy, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
 use crate::verdict::{Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::Allocator)?;
-    let gain = gain_by_replay(case, change("allocator"), Method::Replay, |program, lengths| {
-        remove_contexts(program, lengths, &[Context::Allocate]);
-    });
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let (takes, returns) = calls(case);
     let mut evidence = vec![line_evidence(case, Line::Allocator)];
     evidence.push(counted(
@@ -32,6 +32,15 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         Message::new(if returns > 0 { "fix-memory-allocator" } else { "fix-memory-allocator-grow" });
     let steps = ["fix-allocator-shapes", "fix-allocator-trap"];
     Some(finding(case, "memory.allocator", cost, gain, evidence, remedy(summary, &steps, CODE)))
+}
+
+/// Memory neither taken from the driver nor given back in the steps; with it go the waits that this forces.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    has_context(case, Context::Allocate).then(|| {
+        Edit::new(change("allocator"), Method::Replay, |program, lengths| {
+            remove_contexts(program, lengths, &[Context::Allocate]);
+        })
+    })
 }
 
 /// Calls per step that take memory and that give it back.

@@ -7,18 +7,18 @@
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::NONE;
-use whyidle_model::HostId;
+use whyidle_model::{GpuId, HostId};
 use whyidle_planner::{SaverId, savers};
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
-use whyidle_replay::program::Program;
-use whyidle_replay::simulate::Lengths;
 
 use super::memory_headroom::{FREE, traced_peak};
-use super::support::{change, counted, finding, gain_by_replay, line_evidence, remedy, shared, sized, worth};
+use super::support::{change, counted, finding, line_evidence, remedy, shared, sized, worth};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::give_back::recognised;
 use crate::message::{Arg, Message};
 use crate::verdict::{Finding, Gain, Method};
+use crate::what_if::Setting;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let cost = worth(case, Line::Recompute)?;
@@ -36,9 +36,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         .or_else(|| traced_peak(case))
         .zip(capacity)
         .map(|(peak, capacity)| peak as f64 / capacity as f64);
-    let planned = recognised(case);
-    let without = planned.as_ref().and_then(|planner| {
-        savers(planner, FREE).into_iter().find(|saver| saver.id == SaverId::Checkpointing)
+    let without = recognised(case).and_then(|planner| {
+        savers(&planner, FREE).into_iter().find(|saver| saver.id == SaverId::Checkpointing)
     });
     if let Some(used) = used {
         evidence.push(shared(Message::new("ev-memory-used").share("share", used), used));
@@ -57,31 +56,35 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         Some(saver) => saver.missing == 0.0,
         None => used.is_none_or(|used| used < 0.5),
     };
-    let gain = fits.then(|| recomputation(case));
+    let gain = if fits { recomputation(case) } else { None };
     let summary = match (used.is_some() || without.is_some(), fits) {
         (true, true) => Message::new("fix-memory-recompute"),
         (true, false) => Message::new("fix-memory-recompute-full"),
         (false, _) => Message::new("fix-memory-recompute-unknown"),
     };
     let steps = ["fix-recompute-selective", "fix-recompute-rule"];
-    Some(finding(case, "memory.recompute", cost, gain.flatten(), evidence, remedy(summary, &steps, "")))
+    Some(finding(case, "memory.recompute", cost, gain, evidence, remedy(summary, &steps, "")))
 }
 
 /// The step without recomputation, by replay.
 pub(crate) fn recomputation(case: &Case<'_>) -> Option<Gain> {
-    gain_by_replay(case, change("no_recompute"), Method::Replay, |program, lengths| {
-        without_recomputation(case, program, lengths);
-    })
+    edit(case, None).and_then(|edit| gain(case, &edit))
 }
 
-/// Takes the second forward out of a replay.
-pub(crate) fn without_recomputation(case: &Case<'_>, program: &Program, lengths: &mut Lengths) {
-    scale_activities(program, lengths, |id| (case.facts.works[id.index()] == Work::Recompute).then_some(0.0));
-    drop_empty_launches(program, lengths);
-    // The host runs that forward a second time as well.
-    for (at, node) in program.host.iter().enumerate() {
-        if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
-            lengths.host[at] = 0;
-        }
+/// Activations kept: the second forward goes, its kernels as well as the host's part.
+pub(crate) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let again = |id: GpuId| case.facts.works[id.index()] == Work::Recompute;
+    if !case.device.rows.iter().any(|&row| again(GpuId(row))) {
+        return None;
     }
+    let edit = Edit::new(change("no_recompute"), Method::Replay, move |program, lengths| {
+        scale_activities(program, lengths, |id| again(id).then_some(0.0));
+        drop_empty_launches(program, lengths);
+        for (at, node) in program.host.iter().enumerate() {
+            if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
+                lengths.host[at] = 0;
+            }
+        }
+    });
+    Some(edit.shortening_kernels())
 }

@@ -35,10 +35,12 @@ pub(crate) mod support;
 pub(crate) use comm_sharding::regathering;
 pub(crate) use host_launch::Launches;
 pub(crate) use memory_headroom::traced_peak;
-pub(crate) use memory_recompute::{recomputation, without_recomputation};
+pub(crate) use memory_recompute::{edit as kept_activations, recomputation};
 
 use crate::case::Case;
+use crate::edit::Edit;
 use crate::verdict::Finding;
+use crate::what_if::{Setting, Takes};
 
 /// A cause: its stable id and the check that finds it.
 pub struct Cause {
@@ -50,48 +52,68 @@ pub struct Cause {
     pub limit: &'static str,
     /// The finding, if the cause holds.
     pub check: fn(&Case<'_>) -> Option<Finding>,
+    /// Its remedy as an edit of the replay, if it has one that can be replayed.
+    pub lever: Option<Lever>,
+}
+
+/// A remedy that can be replayed.
+#[derive(Clone, Copy)]
+pub struct Lever {
+    /// What may be given with it.
+    pub takes: Takes,
+    /// The edit, without a setting the one that the finding proposes; `None` where the trace holds nothing of it.
+    pub(crate) edit: for<'a> fn(&'a Case<'_>, Option<&Setting>) -> Option<Edit<'a>>,
 }
 
 macro_rules! causes {
-    ($($id:literal => $module:ident),* $(,)?) => {
-        /// Every cause that one trace can show.
+    ($($id:literal => $module:ident $(takes $takes:expr)?),* $(,)?) => {
+        /// Every cause that one trace can show, with what may be given to its remedy.
         pub const CAUSES: &[Cause] = &[$(Cause {
             id: $id,
             because: concat!("because-", $id),
             limit: concat!("limit-", $id),
             check: $module::check,
+            lever: causes!(@lever $module $($takes)?),
         }),*];
     };
+    (@lever $module:ident $takes:expr) => { Some(Lever { takes: $takes, edit: $module::edit }) };
+    (@lever $module:ident) => { None };
 }
 
 causes! {
-    "data.in_process" => data_in_process,
-    "data.workers" => data_workers,
-    "data.transfer" => data_transfer,
-    "host.launch" => host_launch,
-    "host.sync" => host_sync,
-    "host.python" => host_python,
-    "host.gc" => host_gc,
-    "host.optimizer" => host_optimizer,
-    "memory.allocator" => memory_allocator,
-    "memory.recompute" => memory_recompute,
-    "memory.headroom" => memory_headroom,
-    "compile.recompile" => compile_recompile,
-    "io.checkpoint" => io_checkpoint,
-    "io.logging" => io_logging,
-    "comm.exposed" => comm_exposed,
-    "comm.unbucketed" => comm_unbucketed,
-    "comm.accumulation" => comm_accumulation,
-    "comm.sharding" => comm_sharding,
+    "data.in_process" => data_in_process takes Takes::Count(MOST_WORKERS),
+    "data.workers" => data_workers takes Takes::Count(MOST_WORKERS),
+    "data.transfer" => data_transfer takes Takes::Nothing,
+    "host.launch" => host_launch takes Takes::OneOf(&["graphs", "fused"]),
+    "host.sync" => host_sync takes Takes::Nothing,
+    "host.python" => host_python takes Takes::Name,
+    "host.gc" => host_gc takes Takes::Nothing,
+    "host.optimizer" => host_optimizer takes Takes::Nothing,
+    "memory.allocator" => memory_allocator takes Takes::Nothing,
+    "memory.recompute" => memory_recompute takes Takes::Nothing,
+    "memory.headroom" => memory_headroom takes Takes::Count(MOST_TIMES),
+    "compile.recompile" => compile_recompile takes Takes::Nothing,
+    "io.checkpoint" => io_checkpoint takes Takes::Nothing,
+    "io.logging" => io_logging takes Takes::Nothing,
+    "comm.exposed" => comm_exposed takes Takes::Count(MOST_TIMES),
+    "comm.unbucketed" => comm_unbucketed takes Takes::Nothing,
+    "comm.accumulation" => comm_accumulation takes Takes::Nothing,
+    "comm.sharding" => comm_sharding takes Takes::Nothing,
     "comm.unsplit" => comm_unsplit,
-    "pipeline.bubble" => pipeline_bubble,
-    "compute.precision" => compute_precision,
-    "compute.attention" => compute_attention,
-    "compute.elementwise" => compute_elementwise,
-    "compute.alignment" => compute_alignment,
+    "pipeline.bubble" => pipeline_bubble takes Takes::Count(MOST_MICRO_BATCHES),
+    "compute.precision" => compute_precision takes Takes::OneOf(&["tf32", "bf16", "fp16"]),
+    "compute.attention" => compute_attention takes Takes::Nothing,
+    "compute.elementwise" => compute_elementwise takes Takes::Nothing,
+    "compute.alignment" => compute_alignment takes Takes::Nothing,
     "compute.padding" => compute_padding,
     "compute.bound" => bound,
 }
+
+/// More workers than any machine has cores are a slip.
+const MOST_WORKERS: u32 = 4_096;
+/// Batches, or micro-batches per reduction, this many times today's are a slip.
+const MOST_TIMES: u32 = 1_024;
+const MOST_MICRO_BATCHES: u32 = 65_536;
 
 /// The cause called `id`.
 pub(crate) fn cause(id: &str) -> Option<&'static Cause> {

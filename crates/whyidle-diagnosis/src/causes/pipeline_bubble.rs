@@ -8,10 +8,12 @@ use whyidle_analysis::communication::Kind;
 use whyidle_analysis::ledger::Line;
 
 use super::comm_exposed;
-use super::support::{around, counted, finding, remedy, shared};
+use super::support::{counted, finding, remedy, shared};
 use crate::case::Case;
+use crate::edit::{Edit, gain};
 use crate::message::Message;
-use crate::verdict::{Change, Estimate, Finding, Gain, Method};
+use crate::verdict::{Change, Estimate, Finding, Method};
+use crate::what_if::Setting;
 
 const CODE: &str = "schedule = Schedule1F1B(stage, n_microbatches={micro}, loss_fn=loss_fn)";
 
@@ -28,39 +30,50 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     if case.share(cost.ns) < WORTH {
         return None;
     }
-    let stages = i64::from(case.trace.meta.distributed.as_ref().map_or(2, |job| job.world_size)).max(2);
+    let stages = stages(case);
     let micro = micro_batches(case, uses);
     let mut evidence = comm_exposed::evidence(case, uses);
-    let bubble = |micro: i64| (stages - 1) as f64 / (micro + stages - 1) as f64;
-    let gain = micro.map(|micro| {
+    if let Some(micro) = micro {
         evidence.insert(0, counted(Message::new("ev-micro-batches").count("count", micro), micro));
-        let ideal = bubble(micro);
-        evidence.push(shared(
-            Message::new("ev-bubble-ideal")
-                .share("share", ideal)
-                .count("stages", stages)
-                .count("micro", micro),
-            ideal,
-        ));
-        // Work per sample stays; only fill and drain shrink.
-        let after = case.step.ns as f64 * (1.0 - ideal) / (1.0 - bubble(micro * MORE));
-        let change = Change {
-            what: "micro_batches",
-            from: Some(micro.to_string()),
-            to: Some((micro * MORE).to_string()),
-        };
-        Gain {
-            step_after: around(case, after as i64, 0.08),
-            method: Method::Model,
-            change,
-            next_limit: "compute.bound",
-        }
-    });
+        let ideal = bubble(stages, micro);
+        let text = Message::new("ev-bubble-ideal").share("share", ideal);
+        evidence.push(shared(text.count("stages", stages).count("micro", micro), ideal));
+    }
+    let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let to = micro.map_or(8, |micro| micro * MORE);
     let summary = Message::new("fix-pipeline-bubble").count("micro", to);
     let steps = ["fix-bubble-interleave", "fix-bubble-balance", "fix-bubble-memory"];
     let remedy = remedy(summary, &steps, &CODE.replace("{micro}", &to.to_string()));
     Some(finding(case, "pipeline.bubble", cost, gain, evidence, remedy))
+}
+
+/// So many micro-batches: work per sample stays, fill and drain take their smaller part.
+pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
+    if case.point_to_point_ns() == 0 {
+        return None;
+    }
+    let now = micro_batches(case, case.collectives())?;
+    let to = Setting::count(setting).map_or(now * MORE, i64::from);
+    let change = Change { what: "micro_batches", from: Some(now.to_string()), to: Some(to.to_string()) };
+    let stages = stages(case);
+    let part = (1.0 - bubble(stages, now)) / (1.0 - bubble(stages, to));
+    Some(
+        Edit::new(change, Method::Model, |_, _| {})
+            .per_sample(part)
+            .shortening_kernels()
+            .filling()
+            .doubted(0.08),
+    )
+}
+
+/// Share of a step that filling and draining take at equal stages: (p − 1) / (m + p − 1) (GPipe, Huang et al. 2019;
+/// the same for 1F1B, Narayanan et al. 2021).
+fn bubble(stages: i64, micro: i64) -> f64 {
+    (stages - 1) as f64 / (micro + stages - 1) as f64
+}
+
+fn stages(case: &Case<'_>) -> i64 {
+    i64::from(case.trace.meta.distributed.as_ref().map_or(2, |job| job.world_size)).max(2)
 }
 
 /// Micro-batches per step: by the framework's own annotations, else by transfers per step and direction.

@@ -1,22 +1,14 @@
-//! What the causes share: thresholds, gains by replay, evidence about places.
+//! What the causes share: thresholds, evidence about places, remedies.
 
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
-use whyidle_replay::program::Program;
-use whyidle_replay::simulate::{Lengths, steady};
-use whyidle_replay::unprofiled::is_device_bound;
 
 use crate::case::{Case, Place};
 use crate::message::Message;
-use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Method, Remedy};
+use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Remedy};
 
 /// A wait below this share of the step is not worth a finding.
 pub(crate) const WORTH: f64 = 0.01;
-
-/// Relative uncertainty of a replayed step: where the device sets the pace afterwards, kernels keep their length;
-/// where the host does, its speed outside the profiler is an estimate.
-const AFTER_DEVICE_BOUND: f64 = 0.04;
-const AFTER_HOST_BOUND: f64 = 0.15;
 
 /// The cost of a line, if it is worth a finding.
 pub(crate) fn worth(case: &Case<'_>, line: Line) -> Option<Estimate> {
@@ -34,116 +26,10 @@ pub(crate) fn change(what: &'static str) -> Change {
     Change { what, from: None, to: None }
 }
 
-/// Changes that take away or shorten work of the GPU itself.
-const SHORTENS_KERNELS: [&str; 10] = [
-    "autocast",
-    "compile",
-    "sdpa",
-    "padded",
-    "no_recompute",
-    "accumulation",
-    "fused",
-    "no_sync",
-    "sharding",
-    "overlap",
-];
-
-/// The gain of an edit, by replay.
-pub(crate) fn gain_by_replay(
-    case: &Case<'_>,
-    change: Change,
-    method: Method,
-    edit: impl Fn(&Program, &mut Lengths),
-) -> Option<Gain> {
-    let replayed = case.replay.as_ref().filter(|replayed| replayed.is_usable())?;
-    let mut lengths = replayed.lengths.clone();
-    edit(&replayed.program, &mut lengths);
-    let after = steady(&replayed.program, &lengths, replayed.steps.clone());
-    let mut ns = (case.step.ns - (replayed.period - after.period)).clamp(1, case.step.ns.max(1));
-    let device_bound = is_device_bound(after);
-    if !SHORTENS_KERNELS.contains(&change.what) {
-        // No change on the host makes kernels shorter.
-        ns = ns.max(case.kernels_ns()).min(case.step.ns.max(1));
-    }
-    let mut next_limit = if device_bound { "compute.bound" } else { next_host_limit(case, change.what) };
-    if case.is_paced_by_loader() && !matches!(change.what, "workers" | "pretokenise") {
-        // The loader delivers at its own pace, whatever else becomes faster.
-        ns = case.step.ns;
-        next_limit = "data.workers";
-    }
-    if case.is_paced_by_neighbours() && change.what != "micro_batches" {
-        // A stage that waits for its neighbours only waits longer when its own work shrinks; what the
-        // others would gain is not in this trace.
-        ns = case.step.ns;
-        next_limit = "pipeline.bubble";
-    }
-    let spread = if device_bound { AFTER_DEVICE_BOUND } else { AFTER_HOST_BOUND };
-    Some(Gain { step_after: around(case, ns, spread), method, change, next_limit })
-}
-
-/// Raises the upper end of a gain to what a host slower by `factor` would reach after the change.
-pub(crate) fn allow_for_slower_host(
-    case: &Case<'_>,
-    gain: &mut Gain,
-    factor: f64,
-    edit: impl FnOnce(&Program, &mut Lengths),
-) {
-    let slowed = case.replay_with(|program, lengths| {
-        edit(program, lengths);
-        for (at, node) in program.host.iter().enumerate() {
-            let own = matches!(
-                node.context,
-                Context::Operator
-                    | Context::Optimizer
-                    | Context::Collective
-                    | Context::Unnamed
-                    | Context::Frame
-            );
-            if own {
-                lengths.host[at] = (lengths.host[at] as f64 * factor) as i64;
-            }
-        }
-    });
-    gain.step_after.high_ns = gain.step_after.high_ns.max(slowed.unwrap_or(0));
-}
-
 /// Worker processes compete with the training process for caches, memory bandwidth and the interpreter's lock of
 /// its pin-memory thread: the same operators took 10–27 % longer on the host with four workers than with none
 /// (kineto's ResNet-50 sample pair).
 pub(crate) const SLOWED_BY_WORKERS: f64 = 1.25;
-
-/// A step after a change with its interval: relative to itself, but nothing is doubtful where nothing is saved.
-pub(crate) fn around(case: &Case<'_>, ns: i64, spread: f64) -> Estimate {
-    let saved = (case.step.ns - ns).max(0);
-    let doubt = ((ns as f64 * spread) as i64).min(saved);
-    let (low, high) = (case.step.low_ns - case.step.ns, case.step.high_ns - case.step.ns);
-    let part = ns as f64 / case.step.ns.max(1) as f64;
-    Estimate {
-        ns,
-        low_ns: (ns - doubt + (low as f64 * part) as i64).max(1),
-        high_ns: ns + doubt + (high as f64 * part) as i64,
-    }
-}
-
-/// The largest wait that a remedy leaves.
-fn next_host_limit(case: &Case<'_>, cured: &'static str) -> &'static str {
-    let other = |line: &Line| match cured {
-        "workers" | "pretokenise" => !matches!(line, Line::DataWorkers | Line::DataInProcess),
-        _ => true,
-    };
-    let candidates = [
-        Line::HostLaunch,
-        Line::DataWorkers,
-        Line::DataInProcess,
-        Line::Communication,
-        Line::Recompile,
-        Line::Allocator,
-        Line::HostGc,
-        Line::Checkpoint,
-    ];
-    let left = candidates.iter().filter(|line| other(line) && case.line(**line).ns > 0);
-    left.max_by_key(|&&line| case.line(line).ns).map_or("host.launch", |&line| line.id())
-}
 
 /// A piece of evidence with a time in it.
 pub(crate) fn timed(text: Message, ns: i64, place: Option<String>) -> Evidence {
@@ -196,6 +82,20 @@ pub(crate) fn line_evidence(case: &Case<'_>, line: Line) -> Evidence {
     timed(Message::new("ev-line").time("time", traced).share("share", share), traced, None)
 }
 
+/// Host time per step in a context, without the profiler, ns.
+pub(crate) fn host_time(case: &Case<'_>, context: Context) -> i64 {
+    case.replay.as_ref().map_or(0, |replayed| {
+        let steps = replayed.steps.clone();
+        whyidle_replay::unprofiled::context_time(&replayed.program, &replayed.lengths, steps, context)
+    })
+}
+
+/// Whether the replayed steps have host nodes in a context.
+pub(crate) fn has_context(case: &Case<'_>, context: Context) -> bool {
+    let nodes = case.replay.iter().flat_map(|replayed| &replayed.program.host);
+    nodes.into_iter().any(|node| node.context == context)
+}
+
 /// A finding about a line.
 pub(crate) fn finding(
     case: &Case<'_>,
@@ -211,4 +111,18 @@ pub(crate) fn finding(
 /// A remedy.
 pub(crate) fn remedy(summary: Message, steps: &[&'static str], code: &str) -> Remedy {
     Remedy { summary, steps: steps.iter().map(|id| Message::new(id)).collect(), code: code.to_owned() }
+}
+
+/// A loader with worker processes; `workers` is a number, or a name where none can be given.
+pub(crate) fn loader_code(workers: &str) -> String {
+    format!(
+        "loader = DataLoader(
+    dataset,
+    batch_size=batch_size,
+    num_workers={workers},
+    pin_memory=True,
+    persistent_workers=True,
+    prefetch_factor=4,
+)"
+    )
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
+use whyidle_diagnosis::{CAUSES, Wanted, WhatIf};
 use whyidle_readers::{ReadOptions, read_trace_from};
 
-use crate::support::judged;
+use crate::support::{judged, judged_with};
 
 /// A small trace with everything in it: steps, backward on another thread, copies, a synchronisation, a
 /// collective, a graph launch, Python frames.
@@ -53,6 +54,16 @@ fn seed() -> String {
             ));
         }
     }
+    // The collective's stream waits for an event of the other one.
+    for (name, start, id) in [("cudaEventRecord", 230, 901), ("cudaStreamWaitEvent", 410, 902)] {
+        events.push(format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"{name}","pid":9,"tid":9,"ts":{start}.000,"dur":2.5,"args":{{"correlation":{id}}}}}"#
+        ));
+    }
+    activities.push(
+        r#"{"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","pid":0,"tid":20,"ts":411.000,"dur":1.0,"args":{"cuda_sync_kind":"Stream Wait Event","device":0,"stream":20,"correlation":902,"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":901}}"#
+            .to_owned(),
+    );
     events.append(&mut activities);
     let mut text = String::from(
         r#"{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H200","totalGlobalMem":150109880320}],"distributedInfo":{"backend":"nccl","rank":0,"world_size":2},"record_shapes":1,"traceEvents":["#,
@@ -97,16 +108,34 @@ fn damage(bytes: &mut Vec<u8>, kind: u8, at: usize, value: u8) {
     }
 }
 
+/// Every what-if that there is, and the critical path.
+fn everything() -> Wanted {
+    let levers = CAUSES.iter().filter(|cause| cause.lever.is_some()).map(|cause| cause.id.to_owned());
+    let more =
+        ["data.workers=64+host.launch=fused", "compute.precision=tf32", "host.python=step", "comm.exposed=8"];
+    let texts = levers.chain(more.map(str::to_owned));
+    Wanted { what_if: texts.map(|text| WhatIf::parse(&text).unwrap()).collect(), critical_path: true }
+}
+
 /// Judges whatever can be read of `bytes`; the ledger of any verdict must add up.
 fn survive(bytes: &[u8]) {
     let Ok(trace) = read_trace_from(bytes, &ReadOptions::default()) else { return };
     for step in [None, Some(900_000)] {
-        judged(
+        judged_with(
             &trace,
             step,
             |_| true,
+            &everything(),
             |result| {
                 if let Ok((case, verdict)) = result {
+                    assert_eq!(verdict.what_if.len(), everything().what_if.len());
+                    if let Some(path) = &verdict.critical_path {
+                        assert!(path.parts.iter().all(|part| part.ns >= 0), "{path:?}");
+                    }
+                    for gain in verdict.what_if.iter().filter_map(|answer| answer.gain.as_ref()) {
+                        let after = gain.step_after;
+                        assert!(after.low_ns <= after.ns && after.ns <= after.high_ns, "{gain:?}");
+                    }
                     for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
                         assert_eq!(row.iter().sum::<i64>(), used.window.length());
                     }

@@ -2,7 +2,7 @@
 
 use whyidle_diagnosis::Verdict;
 
-use crate::support::{Recorded, finding, judged, lab};
+use crate::support::{Recorded, finding, lab};
 
 /// What is wrong with a verdict, in words; empty if nothing is.
 fn faults(recorded: &Recorded, verdict: &Verdict) -> Vec<String> {
@@ -35,18 +35,11 @@ fn faults(recorded: &Recorded, verdict: &Verdict) -> Vec<String> {
 fn with_the_true_step_every_planted_cause_is_named() {
     let mut wrong = Vec::new();
     for recorded in lab().iter().filter(|recorded| !recorded.needs_all_ranks()) {
-        judged(
-            &recorded.trace,
-            Some(recorded.step_ns()),
-            |_| true,
-            |result| {
-                let (_, verdict) =
-                    result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                wrong.extend(
-                    faults(recorded, verdict).into_iter().map(|fault| format!("{}: {fault}", recorded.name)),
-                );
-            },
-        );
+        recorded.judged(Some(recorded.step_ns()), |_, verdict| {
+            wrong.extend(
+                faults(recorded, verdict).into_iter().map(|fault| format!("{}: {fault}", recorded.name)),
+            );
+        });
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -56,19 +49,12 @@ fn without_the_true_step_at_least_nine_in_ten_are() {
     let all: Vec<Recorded> = lab().into_iter().filter(|recorded| !recorded.needs_all_ranks()).collect();
     let mut wrong = Vec::new();
     for recorded in &all {
-        judged(
-            &recorded.trace,
-            None,
-            |_| true,
-            |result| {
-                let (_, verdict) =
-                    result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                let faults = faults(recorded, verdict);
-                if !faults.is_empty() {
-                    wrong.push(format!("{}: {}", recorded.name, faults.join("; ")));
-                }
-            },
-        );
+        recorded.judged(None, |_, verdict| {
+            let faults = faults(recorded, verdict);
+            if !faults.is_empty() {
+                wrong.push(format!("{}: {}", recorded.name, faults.join("; ")));
+            }
+        });
     }
     assert!(wrong.len() * 10 <= all.len(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
@@ -76,20 +62,13 @@ fn without_the_true_step_at_least_nine_in_ten_are() {
 #[test]
 fn a_rank_that_waits_inside_collectives_is_never_healthy() {
     for recorded in lab().iter().filter(|recorded| recorded.needs_all_ranks()) {
-        judged(
-            &recorded.trace,
-            Some(recorded.step_ns()),
-            |_| true,
-            |result| {
-                let (_, verdict) =
-                    result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                assert!(!verdict.ruling.healthy, "{}", recorded.name);
-                assert!(
-                    verdict.ruling.doubts.iter().any(|doubt| doubt.id == "doubt-one-rank"),
-                    "{}",
-                    recorded.name
-                );
-            },
-        );
+        recorded.judged(Some(recorded.step_ns()), |_, verdict| {
+            assert!(!verdict.ruling.healthy, "{}", recorded.name);
+            assert!(
+                verdict.ruling.doubts.iter().any(|doubt| doubt.id == "doubt-one-rank"),
+                "{}",
+                recorded.name
+            );
+        });
     }
 }

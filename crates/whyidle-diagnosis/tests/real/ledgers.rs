@@ -2,36 +2,29 @@
 
 use whyidle_analysis::ledger::Line;
 
-use crate::support::{finding, judged, lab};
+use crate::support::{finding, lab};
 
 #[test]
 fn lines_sum_to_the_steps_exactly_and_hardly_anything_is_unexplained() {
     for recorded in lab() {
         for step in [None, Some(recorded.step_ns())] {
-            judged(
-                &recorded.trace,
-                step,
-                |_| true,
-                |result| {
-                    let (case, verdict) =
-                        result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                    for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
-                        assert_eq!(row.iter().sum::<i64>(), used.window.length(), "{}", recorded.name);
-                    }
-                    let traced: i64 = verdict.ledger.iter().map(|line| line.traced_ns).sum();
-                    assert_eq!(traced, verdict.step.traced_each_ns.iter().sum::<i64>(), "{}", recorded.name);
-                    let unprofiled: i64 = verdict.ledger.iter().map(|line| line.unprofiled.ns).sum();
-                    assert_eq!(unprofiled, verdict.step.unprofiled.ns, "{}", recorded.name);
-                    for line in &verdict.ledger {
-                        let ordered = line.unprofiled.low_ns <= line.unprofiled.ns
-                            && line.unprofiled.ns <= line.unprofiled.high_ns;
-                        assert!(ordered && line.unprofiled.ns >= 0, "{}: {line:?}", recorded.name);
-                    }
-                    let unexplained = case.device.ledger.total(Line::Unexplained) as f64;
-                    assert!(unexplained <= 0.03 * traced as f64, "{}: {unexplained} ns", recorded.name);
-                    assert!(case.share(case.line(Line::Unexplained).ns) <= 0.03, "{}", recorded.name);
-                },
-            );
+            recorded.judged(step, |case, verdict| {
+                for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
+                    assert_eq!(row.iter().sum::<i64>(), used.window.length(), "{}", recorded.name);
+                }
+                let traced: i64 = verdict.ledger.iter().map(|line| line.traced_ns).sum();
+                assert_eq!(traced, verdict.step.traced_each_ns.iter().sum::<i64>(), "{}", recorded.name);
+                let unprofiled: i64 = verdict.ledger.iter().map(|line| line.unprofiled.ns).sum();
+                assert_eq!(unprofiled, verdict.step.unprofiled.ns, "{}", recorded.name);
+                for line in &verdict.ledger {
+                    let ordered = line.unprofiled.low_ns <= line.unprofiled.ns
+                        && line.unprofiled.ns <= line.unprofiled.high_ns;
+                    assert!(ordered && line.unprofiled.ns >= 0, "{}: {line:?}", recorded.name);
+                }
+                let unexplained = case.device.ledger.total(Line::Unexplained) as f64;
+                assert!(unexplained <= 0.03 * traced as f64, "{}: {unexplained} ns", recorded.name);
+                assert!(case.share(case.line(Line::Unexplained).ns) <= 0.03, "{}", recorded.name);
+            });
         }
     }
 }
@@ -57,34 +50,27 @@ fn a_cured_line_equals_the_measured_difference() {
             let (low, high) =
                 (gain["low_ms"].as_f64().unwrap_or(after), gain["high_ms"].as_f64().unwrap_or(after));
             let step = recorded.truth["step_ms"].as_f64().unwrap();
-            judged(
-                &recorded.trace,
-                Some(recorded.step_ns()),
-                |_| true,
-                |result| {
-                    let (case, verdict) =
-                        result.unwrap_or_else(|refusal| panic!("{}: {}", recorded.name, refusal.code));
-                    let found =
-                        finding(verdict, cause).unwrap_or_else(|| panic!("{}: no {cause}", recorded.name));
-                    if found.gain.as_ref().is_some_and(|gain| gain.next_limit == "data.workers")
-                        && cause != "data.workers"
-                    {
-                        // The loader takes over: only its pace shows in the partner's step.
-                        return;
-                    }
-                    checked += 1;
-                    let line = Line::ALL.iter().find(|line| line.id() == cause).copied();
-                    let cost = line.map_or(found.cost.ns, |line| case.line(line).ns) as f64 / 1e6;
-                    let (least, most) = (step - high - 0.1 * step, step - low + 0.1 * step);
-                    assert!(
-                        least <= cost && cost <= most,
-                        "{}: the line is {cost:.1} ms, measured {:.1} to {:.1} ms of {step:.1}",
-                        recorded.name,
-                        step - high,
-                        step - low
-                    );
-                },
-            );
+            recorded.judged(Some(recorded.step_ns()), |case, verdict| {
+                let found =
+                    finding(verdict, cause).unwrap_or_else(|| panic!("{}: no {cause}", recorded.name));
+                if found.gain.as_ref().is_some_and(|gain| gain.next_limit == "data.workers")
+                    && cause != "data.workers"
+                {
+                    // The loader takes over: only its pace shows in the partner's step.
+                    return;
+                }
+                checked += 1;
+                let line = Line::ALL.iter().find(|line| line.id() == cause).copied();
+                let cost = line.map_or(found.cost.ns, |line| case.line(line).ns) as f64 / 1e6;
+                let (least, most) = (step - high - 0.1 * step, step - low + 0.1 * step);
+                assert!(
+                    least <= cost && cost <= most,
+                    "{}: the line is {cost:.1} ms, measured {:.1} to {:.1} ms of {step:.1}",
+                    recorded.name,
+                    step - high,
+                    step - low
+                );
+            });
         }
     }
     assert!(checked > 0);

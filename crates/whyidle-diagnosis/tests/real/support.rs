@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
+use whyidle_analysis::ledger::Line;
 use whyidle_diagnosis::case::Case;
-use whyidle_diagnosis::{Finding, Known, Refusal, Verdict, judge, refuse_device, refuse_trace};
+use whyidle_diagnosis::{
+    Answer, Finding, Known, Refusal, Verdict, Wanted, WhatIf, judge, refuse_device, refuse_trace,
+};
 use whyidle_model::Trace;
 use whyidle_readers::{ReadOptions, read_trace};
 
@@ -24,6 +27,7 @@ pub(crate) fn folder(variable: &str, default: &str) -> Option<PathBuf> {
 /// A recording with what was measured of it.
 pub(crate) struct Recorded {
     pub(crate) name: String,
+    pub(crate) path: PathBuf,
     pub(crate) trace: Trace,
     pub(crate) truth: Value,
 }
@@ -37,6 +41,56 @@ impl Recorded {
     /// A list of causes or families under `key`.
     pub(crate) fn list(&self, key: &str) -> Vec<&str> {
         self.truth[key].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect()
+    }
+
+    /// Runs `check` on its verdict; a refusal is a failure.
+    pub(crate) fn judged(&self, step_ns: Option<i64>, check: impl FnOnce(&Case<'_>, &Verdict)) {
+        self.asked(step_ns, &[], check);
+    }
+
+    /// The same, with what-ifs.
+    pub(crate) fn asked(
+        &self,
+        step_ns: Option<i64>,
+        what_if: &[&str],
+        check: impl FnOnce(&Case<'_>, &Verdict),
+    ) {
+        let what_if = what_if.iter().map(|text| WhatIf::parse(text).unwrap()).collect();
+        let wanted = Wanted { what_if, critical_path: true };
+        judged_with(
+            &self.trace,
+            step_ns,
+            |_| true,
+            &wanted,
+            |result| {
+                let (case, verdict) =
+                    result.unwrap_or_else(|refusal| panic!("{}: {}", self.name, refusal.code));
+                check(case, verdict);
+            },
+        );
+    }
+
+    /// The answer to one what-if.
+    pub(crate) fn answer(&self, step_ns: Option<i64>, what_if: &str) -> Answer {
+        let mut answer = None;
+        self.asked(step_ns, &[what_if], |_, verdict| answer = verdict.what_if.first().cloned());
+        answer.unwrap()
+    }
+
+    /// Its trace, or of several ranks' that of the one that waits least in collectives: the one that is shown.
+    pub(crate) fn of_the_rank_shown(self) -> Self {
+        let waits = |recorded: &Self| {
+            let mut waits = 0;
+            recorded.judged(None, |case, _| waits = case.device.ledger.total(Line::Communication));
+            waits
+        };
+        let other = self.path.with_file_name("trace_rank1.json.gz");
+        if !other.is_file() {
+            return self;
+        }
+        let trace = read_trace(&other, &ReadOptions::default()).unwrap();
+        let other = Self { name: self.name.clone(), path: other, trace, truth: self.truth.clone() };
+        if waits(&other) < waits(&self) { other } else { self }
     }
 
     /// One rank's trace cannot tell that another rank is late.
@@ -58,7 +112,8 @@ pub(crate) fn lab() -> Vec<Recorded> {
             let Some(path) = traces.iter().find(|path| path.is_file()) else { continue };
             if all.iter().all(|known| known.name != *name) {
                 let trace = read_trace(path, &ReadOptions::default()).unwrap();
-                all.push(Recorded { name: name.clone(), trace, truth: truth.clone() });
+                let (name, path) = (name.clone(), path.clone());
+                all.push(Recorded { name, path, trace, truth: truth.clone() });
             }
         }
     }
@@ -73,6 +128,16 @@ pub(crate) fn judged<T>(
     keep: impl Fn(i64) -> bool,
     check: impl FnOnce(Result<(&Case<'_>, &Verdict), &Refusal>) -> T,
 ) -> T {
+    judged_with(trace, step_ns, keep, &Wanted::default(), check)
+}
+
+pub(crate) fn judged_with<T>(
+    trace: &Trace,
+    step_ns: Option<i64>,
+    keep: impl Fn(i64) -> bool,
+    wanted: &Wanted,
+    check: impl FnOnce(Result<(&Case<'_>, &Verdict), &Refusal>) -> T,
+) -> T {
     if let Some(refusal) = refuse_trace(trace, &[]) {
         return check(Err(&refusal));
     }
@@ -84,7 +149,7 @@ pub(crate) fn judged<T>(
     }
     let known = Known { step_given_ns: step_ns, ..Known::default() };
     let cases = [Case::new(trace, &facts, device, known)];
-    let verdict = judge(&cases, Vec::new(), "trace.json.gz").unwrap();
+    let verdict = judge(&cases, Vec::new(), "trace.json.gz", wanted).unwrap();
     check(Ok((&cases[0], &verdict)))
 }
 

@@ -5,7 +5,7 @@
 //! tiles are 64 or 128 wide ("Matrix multiplication background user's guide", NVIDIA, §4). A product
 //! counts only if it is also slow for its FLOPs: many odd sides cost nothing.
 
-use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::facts::Facts;
 use whyidle_analysis::operators::MatmulShape;
 use whyidle_analysis::shapes::DType;
 use whyidle_model::Trace;
@@ -29,12 +29,7 @@ const SPREAD: Spread = Spread { less: 0.80, more: 1.25 };
 
 /// The change that padding brings; `None` if no product is both odd and slow.
 #[must_use]
-pub fn alignment(
-    trace: &Trace,
-    facts: &Facts,
-    _device: &DeviceFacts,
-    context: &Context,
-) -> Option<KernelChange> {
+pub fn alignment(trace: &Trace, facts: &Facts, context: &Context) -> Option<KernelChange> {
     let mut change = Change::default();
     let mut gather = Gather::new(trace, facts, context);
     let mut worst: Option<(i64, u64, u64)> = None;

@@ -10,7 +10,7 @@
 //! one head; in that case only the softmax and the products count.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::facts::Facts;
 use whyidle_analysis::operators::{AttentionShape, MatmulShape, OpClass, OpKind};
 use whyidle_analysis::shapes::{DType, Tensor};
 use whyidle_model::{HostId, HostKind, Trace};
@@ -98,12 +98,7 @@ struct Found {
 
 /// The change that fused attention brings; `None` if none is written out.
 #[must_use]
-pub fn attention(
-    trace: &Trace,
-    facts: &Facts,
-    _device: &DeviceFacts,
-    context: &Context,
-) -> Option<KernelChange> {
+pub fn attention(trace: &Trace, facts: &Facts, context: &Context) -> Option<KernelChange> {
     let found = find(trace, context);
     let wrappers = wrappers(trace, facts, context, &found);
     let mut change = Change::default();

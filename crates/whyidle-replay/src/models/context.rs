@@ -6,9 +6,8 @@ use whyidle_analysis::operators::{OpKind, Operators};
 use whyidle_analysis::rates::{Rates, rates};
 use whyidle_analysis::steps::launch_time;
 use whyidle_analysis::tree::NONE;
-use whyidle_model::{GpuId, HostId, HostKind, Sym, Trace};
+use whyidle_model::{GpuId, HostId, HostKind, Trace};
 
-use super::evidence::is_user_frame;
 use super::roof::Roof;
 
 /// The activities of one operator, together.
@@ -46,8 +45,6 @@ pub struct Context {
     used: Vec<u32>,
     /// Forward operators by autograd's sequence number, where stacks were recorded.
     forward: FxHashMap<i32, HostId>,
-    /// By symbol, where stacks were recorded: a Python frame of the program itself.
-    own_frames: Vec<bool>,
 }
 
 impl Context {
@@ -82,7 +79,6 @@ impl Context {
             exclusive,
             used,
             forward: forward_operators(trace, facts),
-            own_frames: if trace.meta.with_stack { trace.names.map(is_user_frame) } else { Vec::new() },
         };
         context.group(trace, facts, device);
         context.roof = Roof::new(rates, &context.operators, &context.launched);
@@ -160,12 +156,6 @@ impl Context {
     pub fn forward_of(&self, trace: &Trace, facts: &Facts, event: HostId) -> Option<HostId> {
         let node = facts.tree.ancestry(event).find(|at| trace.host.forward_thread[at.index()] != 0)?;
         self.forward.get(&trace.host.sequence[node.index()]).copied()
-    }
-
-    /// Whether a name is that of a Python frame of the program itself. False without stacks.
-    #[must_use]
-    pub fn is_own_frame(&self, name: Sym) -> bool {
-        self.own_frames.get(name.index()).copied().unwrap_or(false)
     }
 
     /// GPU time of all activities in the steps used, ns.

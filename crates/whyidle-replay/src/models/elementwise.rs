@@ -7,7 +7,7 @@
 //! What a compiler has already fused, and what it would leave alone, stays as it is.
 
 use rustc_hash::FxHashMap;
-use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::facts::Facts;
 use whyidle_analysis::operators::{OpClass, OpKind};
 use whyidle_analysis::shapes::DType;
 use whyidle_model::{GpuId, Sym, Trace};
@@ -35,12 +35,7 @@ const PAUSES_GONE: f64 = 0.15;
 
 /// The change that fusing brings.
 #[must_use]
-pub fn elementwise(
-    trace: &Trace,
-    facts: &Facts,
-    _device: &DeviceFacts,
-    context: &Context,
-) -> Option<KernelChange> {
+pub fn elementwise(trace: &Trace, facts: &Facts, context: &Context) -> Option<KernelChange> {
     let bandwidth = context.roof.bandwidth()? * FUSED_SHARE;
     let mut change = Change::default();
     let mut gather = Gather::new(trace, facts, context);

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use whyidle_analysis::facts::Facts;
-use whyidle_model::{GpuId, HostId, HostKind, Sym, Trace};
+use whyidle_model::{GpuId, HostId, Sym, Trace};
 
 use super::context::Context;
 
@@ -233,43 +233,8 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// The innermost Python frame of the program itself around an event: not the framework's, not an
-/// installed package's, not the interpreter's. In backward, the frame of the forward operator.
-/// `None` without stacks.
+/// The user's own frame around an event; in backward, around the forward operator. `None` without stacks.
 #[must_use]
 pub fn user_frame(trace: &Trace, facts: &Facts, context: &Context, event: HostId) -> Option<Sym> {
-    if !trace.meta.with_stack {
-        return None;
-    }
-    let event = context.forward_of(trace, facts, event).unwrap_or(event);
-    let frames = facts.tree.ancestry(event).filter(|at| trace.host.kind[at.index()] == HostKind::Python);
-    frames.map(|at| trace.host.name[at.index()]).find(|&name| context.is_own_frame(name))
-}
-
-/// Whether a name is that of a Python frame of the program itself.
-pub(super) fn is_user_frame(name: &str) -> bool {
-    let Some((file, _)) = name.split_once(".py(") else { return false };
-    let foreign = ["torch/", "site-packages/", "dist-packages/", "/lib/python", "<frozen", "importlib"];
-    !name.starts_with("nn.Module") && !foreign.iter().any(|part| file.contains(part))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_of_the_framework_are_not_the_users() {
-        assert!(is_user_frame("model.py(49): norm"));
-        assert!(is_user_frame("/home/me/train/loop.py(12): step"));
-        for name in [
-            "torch/nn/functional.py(2914): layer_norm",
-            "/usr/lib/python3.12/threading.py(1): run",
-            "/venv/lib/python3.12/site-packages/transformers/trainer.py(1): train",
-            "<built-in function gelu>",
-            "nn.Module: Linear_0",
-            "<string>(1): <module>",
-        ] {
-            assert!(!is_user_frame(name), "{name}");
-        }
-    }
+    facts.user_frame(trace, context.forward_of(trace, facts, event).unwrap_or(event))
 }

@@ -17,7 +17,6 @@ pub mod evidence;
 pub mod flow;
 pub mod padding;
 pub mod precision;
-pub mod recompute;
 pub mod roof;
 
 pub use context::Context;
@@ -59,11 +58,6 @@ const REST: f64 = 0.015;
 
 /// A saving below this share of the GPU's time is none.
 const NOTHING: f64 = 0.002;
-
-impl Spread {
-    /// Nothing remains that could be shorter or longer.
-    pub(crate) const NONE: Self = Self { less: 1.0, more: 1.0 };
-}
 
 /// Gathers a change activity by activity.
 #[derive(Debug, Default)]
@@ -192,7 +186,6 @@ mod tests {
                 super::attention::attention,
                 super::elementwise::elementwise,
                 super::alignment::alignment,
-                super::recompute::recompute,
                 super::padding::padding,
             ] {
                 if let Some(change) = program.change(model) {

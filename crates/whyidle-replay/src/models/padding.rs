@@ -4,7 +4,7 @@
 //! differ, and what it would cost to pad every step to the longest. There is no change to replay.
 
 use rustc_hash::FxHashMap;
-use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::facts::Facts;
 use whyidle_model::Trace;
 
 use super::evidence::{Fact, Gather};
@@ -12,12 +12,7 @@ use super::{Context, KernelChange};
 
 /// Evidence that steps differ in shape; `None` if they are alike or shapes were not recorded.
 #[must_use]
-pub fn padding(
-    trace: &Trace,
-    facts: &Facts,
-    _device: &DeviceFacts,
-    context: &Context,
-) -> Option<KernelChange> {
+pub fn padding(trace: &Trace, facts: &Facts, context: &Context) -> Option<KernelChange> {
     // Rows of forward products per step, by FLOPs: tokens or pixels of the step's batch.
     let mut rows: Vec<FxHashMap<u64, f64>> = vec![FxHashMap::default(); context.steps];
     let mut gather = Gather::new(trace, facts, context);

@@ -6,7 +6,7 @@
 //! casts that are added (read one type, write the other; again in backward) and the element-wise
 //! operators whose tensors halve.
 
-use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::facts::Facts;
 use whyidle_analysis::operators::{OpClass, OpKind};
 use whyidle_analysis::shapes::DType;
 use whyidle_model::Trace;
@@ -25,13 +25,13 @@ const CAST_SHARE: f64 = 0.65;
 
 /// The change that 16-bit autocast brings; `None` without fp32 products.
 #[must_use]
-pub fn precision(
-    trace: &Trace,
-    facts: &Facts,
-    _device: &DeviceFacts,
-    context: &Context,
-) -> Option<KernelChange> {
-    let half = half_type(context)?;
+pub fn precision(trace: &Trace, facts: &Facts, context: &Context) -> Option<KernelChange> {
+    precision_in(trace, facts, context, half_type(context)?)
+}
+
+/// The same in a certain 16-bit type; `None` also where the product has no rate for it.
+#[must_use]
+pub fn precision_in(trace: &Trace, facts: &Facts, context: &Context, half: DType) -> Option<KernelChange> {
     let rate = context.roof.matmul(half)?;
     let mut change = Change::default();
     let mut gather = Gather::new(trace, facts, context);
@@ -84,6 +84,28 @@ pub fn precision(
     }
     let source = "FLOPs at the 16-bit rate; autocast's casts by their bytes";
     change.finish(context, false, evidence, source)
+}
+
+/// The change that TF32 brings: fp32 products at its rate, nothing else; `None` without fp32 products outside
+/// tensor cores, or without TF32.
+#[must_use]
+pub fn tf32(trace: &Trace, facts: &Facts, context: &Context) -> Option<KernelChange> {
+    let rate = context.roof.tf32()?;
+    let mut change = Change::default();
+    let mut gather = Gather::new(trace, facts, context);
+    for (at, launched) in context.launched.iter().enumerate() {
+        let Some(kind) = context.kind(launched).filter(|_| !launched.outside) else { continue };
+        let old = launched.total_ns as f64;
+        let in_fp32 = kind.dtype == Some(DType::F32) && kind.flops > 0.0 && old > 0.0;
+        if is_product(kind.class) && in_fp32 && !is_tf32(trace, context, launched, kind) {
+            let new = context.roof.dense_ns(kind.flops, kind.bytes(), rate);
+            launched.activities.iter().for_each(|&id| change.scale(id, (new / old).min(1.0), SPREAD));
+            gather.launched(at);
+        }
+    }
+    let mut evidence = gather.finish();
+    evidence.possible = Some(rate);
+    change.finish(context, false, evidence, "FLOPs at the TF32 rate")
 }
 
 /// What the trace shows of types, whether or not there is anything to change.
@@ -198,6 +220,14 @@ mod tests {
         program.change(precision)
     }
 
+    fn fp32_by(
+        model: fn(&Trace, &Facts, &Context) -> Option<KernelChange>,
+        kernel: &'static str,
+    ) -> Option<KernelChange> {
+        let ns = if kernel == STRICT { 2_740_000 } else { 380_000 };
+        Program::on("NVIDIA H200").steps(|p, _| p.op("aten::mm", DIMS, F32_2, kernel, ns)).change(model)
+    }
+
     #[test]
     fn fp32_products_take_the_16_bit_rate_and_casts_are_added() {
         let change = fp32("NVIDIA H200", STRICT, 2_740_000).expect("fp32");
@@ -206,8 +236,11 @@ mod tests {
         assert!((250_000..550_000).contains(&after), "{after}");
         assert!(change.evidence.fact(Fact::AddedCastNs) > Some(50_000.0));
         assert_eq!(change.evidence.fact(Fact::Tf32InUse), Some(0.0));
-        let tf32 = change.evidence.fact(Fact::Tf32SavedNs).expect("H200 has TF32");
-        assert!((2_000_000.0..2_450_000.0).contains(&tf32), "{tf32}");
+        let saved = change.evidence.fact(Fact::Tf32SavedNs).expect("H200 has TF32");
+        assert!((2_000_000.0..2_450_000.0).contains(&saved), "{saved}");
+        let alone = fp32_by(tf32, STRICT).expect("TF32");
+        assert!((alone.saved_ns_per_step as f64 - saved).abs() < 2.0);
+        assert!(fp32_by(tf32, TF32).is_none(), "already in use");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Small synthetic traces for the tests of the models: a few steps of operators, one kernel each.
 
-use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::facts::Facts;
 use whyidle_model::{DeviceProperties, GpuActivity, GpuKind, HostEvent, HostKind, StreamId, ThreadId, Trace};
 
 use super::{Context, KernelChange};
@@ -9,7 +9,7 @@ pub(crate) const BF16_2: &str = r#"["c10::BFloat16","c10::BFloat16"]"#;
 pub(crate) const F32_2: &str = r#"["float","float"]"#;
 pub(crate) const BF16_F32: &str = r#"["c10::BFloat16","float"]"#;
 
-type Model = fn(&Trace, &Facts, &DeviceFacts, &Context) -> Option<KernelChange>;
+type Model = fn(&Trace, &Facts, &Context) -> Option<KernelChange>;
 
 /// A program under the profiler, written operator by operator.
 pub(crate) struct Program {
@@ -131,7 +131,7 @@ impl Program {
         let facts = Facts::new(&self.trace);
         let device = facts.device(&self.trace, 0, |_| true);
         let context = Context::new(&self.trace, &facts, &device);
-        model(&self.trace, &facts, &device, &context)
+        model(&self.trace, &facts, &context)
     }
 
     /// Anything else.

@@ -33,3 +33,15 @@ hint-use-pytorch-profiler = record with torch.profiler instead
 hint-unpack = unpack it first
 hint-download-again = download the file again: this is a page about it, perhaps a login
 cli-output = the output could not be written: { $reason }
+
+what-if-unknown = --what-if: there is no cause "{ $cause }"
+what-if-no-lever = --what-if: { $cause } has no remedy that can be replayed
+what-if-causes = one of { $causes }; join several with +
+what-if-bad-value = --what-if: { $cause } does not take "{ $value }"
+what-if-takes-nothing = give { $cause } alone, without =
+what-if-takes-count = give a whole number from 1 to { $most }, as { $cause }=4
+what-if-takes-word = give one of { $words }
+what-if-takes-name = give part of a function's name, as { $cause }=validate
+what-if-nothing-there = The trace holds nothing of { $cause }: nothing to change.
+what-if-no-replay = No prediction: the replay does not reproduce this trace well enough.
+what-if-batch-norm = Batch norm sees smaller batches when gradients are accumulated: its statistics change, and with them the training.

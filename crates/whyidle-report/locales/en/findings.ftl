@@ -74,10 +74,16 @@ limit-compute-bound = the GPU itself is the limit
 
 doubt-near-threshold = All waits together are { $share } of the step, close to the { $threshold } that separate healthy from not.
 doubt-starved = Loader queues fill while the profiler starts, so this window cannot show the step of a long run; shares are of the traced step.
+doubt-ranks = Collectives set the pace, and one rank's trace cannot tell how much of them is waiting for peers that the profiler slowed down: the step without the profiler is not known, and shares are of the traced step.
+doubt-items = Most of the step goes to preparing items in the training process, and what they cost differs from window to window: the step without the profiler is not known, and shares are of the traced step.
+doubt-queues = The step time is estimated from { $steps } traced steps; queues of loader workers fill while the profiler starts, so a loader that cannot keep up in the long run may not show.
 doubt-traced = The step time without the profiler is not known; shares are of the traced step, which the profiler lengthens.
 doubt-estimated = The step time without the profiler is estimated from the trace; measure it and give it with --step-ms.
 doubt-uncalibrated = The profiler lengthens these steps, and this trace's profiler or machine is unlike those that its cost was calibrated on: the step time without it is not known, and shares are of the traced step.
 doubt-replay = Replay misses the traced step by { $error } (limit { $limit }), so no gain is predicted from it.
+doubt-slack = { $error } of the traced steps is time that no dependency explains (limit { $limit }), so no gain is predicted from a replay.
+doubt-unrecorded = { $error } of the traced steps lies inside CUDA graphs of which the profiler recorded nothing (limit { $limit }), so no gain is predicted from a replay.
+doubt-not-replayed = Not replayed, as asked: no gain is predicted, and no step time is estimated.
 doubt-no-replay = The trace cannot be replayed, so no gain is predicted from a replay.
 doubt-unrepresentative = The traced steps ({ $traced }) are shorter than the true step ({ $step }): part of the waiting lies outside this window.
 doubt-one-rank = Time in collectives is transfer or waiting for another rank; one rank's trace cannot tell which.
@@ -267,6 +273,7 @@ note-outliers = { $count ->
    *[other] { $count } steps stand out: { $steps }, up to { $longest } against a median of { $median }.
 }
 note-outliers-periodic = Every { $period }th step stands out ({ $steps }): up to { $longest } against a median of { $median }.
+note-graph-unrecorded = { $share } of the steps lies inside CUDA graphs of which the profiler recorded nothing; the ledger books it as waiting, although the GPU may have worked.
 note-one-step = Only one whole step could be analysed: how much steps vary is not known.
 note-unexplained = Nothing in the trace explains { $share } of the traced steps.
 note-no-stacks = In { $share } of the step no operator was active: only a trace recorded with_stack=True can name the Python function.

@@ -58,6 +58,23 @@ report-more-findings = { $count ->
 report-on-rank = { $what }, on rank { $rank }
 report-at-place = { $text } ({ $place })
 report-next-limit = Next limit: { $limit }.
+report-then = then { $what }
+report-rung = { $what }: { $step }
+report-ladder = One after the other: { $rungs }.
+report-in-this-order = in this order
+
+## What was asked for
+
+report-what-if = what if
+report-critical-path = critical path
+report-critical-length = of each replayed step ({ $time }): only what lies on it makes the step longer
+path-gpu = GPU, kernels
+path-communication = GPU, collectives
+path-copy = GPU, copies from and to the host
+path-host = host: launching, Python, synchronising
+path-loader = host: waiting for data
+path-launch = from a launch to the start of its kernel
+path-pause = between kernels
 
 ## The tail
 
@@ -66,7 +83,7 @@ report-key-evidence = evidence
 report-key-next = next
 report-key-hint = what to do
 report-confidence-because = { $confidence }: { $doubts }
-report-replay = Replay meets the traced step within { $error }; { $slack } of the step is slack that no dependency explains.
+report-replay = Replay meets the traced steps within { $error }; { $slack } of them is slack that no dependency explains.
 report-replay-unusable = Replay misses the traced step by { $error }: no prediction is made from it.
 report-no-verdict = No verdict: the evidence does not carry one.
 
@@ -106,4 +123,6 @@ report-input-title = inputs
 report-page-what = What it is
 report-page-seen = How whyidle recognises it
 report-page-remedy = What to change
+report-page-gain = How its gain is predicted
+report-page-what-if = Try it: { $command }
 report-page-traps = Traps

@@ -93,6 +93,7 @@ change-compile = torch.compile
 change-fused = fused optimizer
 change-batch = batch { $setting }
 change-autocast = autocast { $setting }
+change-tf32 = { $setting }
 change-sdpa = scaled_dot_product_attention
 change-padded = padded size { $setting }
 change-no_recompute = without gradient checkpointing

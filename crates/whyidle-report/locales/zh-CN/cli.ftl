@@ -33,3 +33,15 @@ hint-use-pytorch-profiler = 改用 torch.profiler 采集
 hint-unpack = 先解压
 hint-download-again = 重新下载文件：这是一个网页，可能是登录页
 cli-output = 输出写入失败：{ $reason }
+
+what-if-unknown = --what-if：没有 “{ $cause }” 这个原因
+what-if-no-lever = --what-if：{ $cause } 没有可以回放的处方
+what-if-causes = 可选 { $causes }；几个一起用 + 连接
+what-if-bad-value = --what-if：{ $cause } 不接受 “{ $value }”
+what-if-takes-nothing = 只写 { $cause }，不带 =
+what-if-takes-count = 给出 1 到 { $most } 的整数，例如 { $cause }=4
+what-if-takes-word = 从 { $words } 中选一个
+what-if-takes-name = 给出函数名的一部分，例如 { $cause }=validate
+what-if-nothing-there = trace 里没有 { $cause } 的内容，没有可改的。
+what-if-no-replay = 不作预测：回放不能足够准确地重现这份 trace。
+what-if-batch-norm = 梯度累积时 BatchNorm 看到的 batch 更小，统计量会变，训练结果也会随之改变。

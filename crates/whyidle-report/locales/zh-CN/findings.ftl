@@ -77,10 +77,16 @@ limit-compute-bound = 瓶颈就是 GPU 本身
 
 doubt-near-threshold = 各项等待合计占单步的 { $share }，离健康与否的分界 { $threshold } 很近。
 doubt-starved = profiler 启动期间 DataLoader 队列已经攒满，从这个窗口看不出长期的单步耗时；占比以 trace 中的单步为准。
+doubt-ranks = 节奏由集合通信决定，单个 rank 的 trace 分不清其中有多少是在等被 profiler 拖慢的其他 rank：不知道未开 profiler 的单步，占比以 trace 里的单步为准。
+doubt-items = 单步的大部分时间用于在训练进程里准备样本，而样本的代价在不同窗口里差别很大：不知道未开 profiler 的单步，占比以 trace 里的单步为准。
+doubt-queues = 单步由 trace 里的 { $steps } 步估算；profiler 启动期间 loader 的队列会攒满，长期供不上数据的情况可能看不出来。
 doubt-traced = 未开 profiler 的单步耗时未知；占比以 trace 中的单步为准，而 profiler 把它拉长了。
 doubt-estimated = 未开 profiler 的单步耗时由 trace 估算；实测后可用 --step-ms 给出。
 doubt-uncalibrated = profiler 把这些 step 拉长了，而它的开销不是在这种 profiler 或机器上标定的：未开 profiler 的单步耗时未知，占比以 trace 中的单步为准。
 doubt-replay = 回放与 trace 中的单步耗时相差 { $error }（上限 { $limit }），不据此预测收益。
+doubt-slack = trace 的单步中有 { $error } 是依赖关系解释不了的时间（上限 { $limit }），不根据回放预测收益。
+doubt-unrecorded = trace 的单步中有 { $error } 处于 CUDA graph 内部而 profiler 没有任何记录（上限 { $limit }），不根据回放预测收益。
+doubt-not-replayed = 按要求没有回放：不预测收益，也不估算单步耗时。
 doubt-no-replay = 这份 trace 无法回放，没有回放预测的收益。
 doubt-unrepresentative = trace 中的单步（{ $traced }）比真实的单步（{ $step }）短，一部分等待落在这个窗口之外。
 doubt-one-rank = 集合通信的时间要么是传输，要么是在等其他 rank；只凭一个 rank 的 trace 分不清。
@@ -270,6 +276,7 @@ note-step-no-end = 第 { $step } 步未采用：trace 里没有它的结尾。
 note-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动，不属于任何 step。
 note-outliers = 有 { $count } 个 step 明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
 note-outliers-periodic = 每隔 { $period } 个 step 就有一个明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
+note-graph-unrecorded = 单步中有 { $share } 处于 CUDA graph 内部而 profiler 没有任何记录；账本把它记为等待，但 GPU 可能一直在工作。
 note-one-step = 只有一个完整的 step 可供分析：不知道各步相差多少。
 note-unexplained = trace 中的单步有 { $share } 找不到任何解释。
 note-no-stacks = 单步有 { $share } 的时间没有算子在运行：只有用 with_stack=True 采集的 trace 才能指出 Python 函数。

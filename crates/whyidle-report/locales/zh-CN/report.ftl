@@ -37,6 +37,23 @@ report-more-findings = 另有 { $count } 条发现，用 -v 查看
 report-on-rank = { $what }（rank { $rank }）
 report-at-place = { $text }（{ $place }）
 report-next-limit = 之后的瓶颈：{ $limit }。
+report-then = 再加上 { $what }
+report-rung = { $what }：{ $step }
+report-ladder = 依次进行：{ $rungs }。
+report-in-this-order = 依次进行
+
+## 按要求回答的
+
+report-what-if = 假设
+report-critical-path = 关键路径
+report-critical-length = 回放的单步（{ $time }）：只有这条路径上的时间才会拉长单步
+path-gpu = GPU：kernel
+path-communication = GPU：集合通信
+path-copy = GPU：与内存之间的拷贝
+path-host = CPU：启动 kernel、Python、同步
+path-loader = CPU：等数据
+path-launch = 从启动调用到 kernel 开始
+path-pause = kernel 之间
 
 ## 末尾
 
@@ -82,4 +99,6 @@ report-input-title = 输入
 report-page-what = 是什么
 report-page-seen = whyidle 如何识别
 report-page-remedy = 怎么改
+report-page-gain = 收益如何预测
+report-page-what-if = 试一试：{ $command }
 report-page-traps = 容易踩的坑

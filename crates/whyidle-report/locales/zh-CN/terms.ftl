@@ -93,6 +93,7 @@ change-compile = torch.compile
 change-fused = fused 优化器
 change-batch = batch { $setting }
 change-autocast = autocast { $setting }
+change-tf32 = { $setting }
 change-sdpa = scaled_dot_product_attention
 change-padded = 尺寸对齐 { $setting }
 change-no_recompute = 关闭梯度检查点

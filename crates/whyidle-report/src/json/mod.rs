@@ -5,7 +5,7 @@ mod parts;
 mod words;
 
 use crate::{Catalog, text::tail::quality_text};
-use parts::{details, finding, input, line, rank, step, subject};
+use parts::{answer, critical_path, details, finding, input, line, rank, rung, step, subject};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
@@ -48,10 +48,13 @@ fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
         "ranks": verdict.ranks.iter().map(|entry| rank(catalog, entry)).collect::<Vec<_>>(),
         "verdict": ruling(verdict, catalog),
         "findings": verdict.findings.iter().map(|entry| finding(catalog, entry)).collect::<Vec<_>>(),
-        "what_if": [],
+        "ladder": verdict.ladder.iter().map(rung).collect::<Vec<_>>(),
+        "what_if": verdict.what_if.iter().map(|entry| answer(catalog, entry)).collect::<Vec<_>>(),
+        "critical_path": verdict.critical_path.as_ref().map(critical_path),
         "replay": verdict.replay.as_ref().map(|replay| json!({
             "error": rounded(replay.error),
             "slack": rounded(replay.slack),
+            "unrecorded": rounded(replay.unrecorded),
             "usable": replay.usable,
         })),
         "next": verdict.next,

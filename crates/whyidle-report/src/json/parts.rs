@@ -4,7 +4,8 @@ use super::words::{ms, rounded, text};
 use crate::Catalog;
 use serde_json::{Map, Value, json};
 use whyidle_diagnosis::{
-    Change, Details, Evidence, Finding, Gain, Input, Line, LineKind, RankVerdict, Step, Subject, Total,
+    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Line, LineKind, RankVerdict, Rung,
+    Step, Subject, Total,
 };
 
 pub(super) fn input(input: &Input) -> Value {
@@ -98,6 +99,40 @@ fn gain(gain: &Gain) -> Value {
         "method": gain.method.id(),
         "change": change(&gain.change),
         "next_limit": gain.next_limit,
+    })
+}
+
+pub(super) fn rung(rung: &Rung) -> Value {
+    let mut value = gain(&rung.gain);
+    value["cause"] = json!(rung.cause);
+    value
+}
+
+pub(super) fn answer(catalog: &Catalog, answer: &Answer) -> Value {
+    let gain = answer.gain.as_ref();
+    json!({
+        "asked": answer.asked,
+        "cause": answer.causes.join("+"),
+        "change": gain.map(|gain| change(&gain.change)),
+        "step_ms_after": gain.map(|gain| ms(gain.step_after.ns)),
+        "low_ms": gain.map(|gain| ms(gain.step_after.low_ns)),
+        "high_ms": gain.map(|gain| ms(gain.step_after.high_ns)),
+        "method": gain.map(|gain| gain.method.id()),
+        "next_limit": gain.map(|gain| gain.next_limit),
+        "notes": answer.notes.iter().map(|note| text(catalog, note)).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn critical_path(path: &CriticalPath) -> Value {
+    let parts = path.parts.iter().map(|part| json!({ "id": part.id, "ns": part.ns }));
+    let names = path
+        .names
+        .iter()
+        .map(|name| json!({ "name": name.name, "part": name.part, "nodes": name.nodes, "ns": name.ns }));
+    json!({
+        "length_ns": path.length_ns,
+        "parts": parts.collect::<Vec<_>>(),
+        "names": names.collect::<Vec<_>>(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The verdict as Markdown, for pull requests and issues: the sentence as heading, the
 //! ledger and the findings as tables, and everything else folded away.
 
+mod asked;
 mod folded;
 mod set;
 
@@ -30,7 +31,10 @@ pub fn render_markdown(verdict: &Verdict, catalog: &Catalog) -> String {
     page.push(prose(&catalog.basis(&verdict.step)));
     if !verdict.findings.is_empty() {
         page.push(findings_table(verdict, catalog));
+        page.extend(asked::ladder(verdict, catalog));
     }
+    page.extend(asked::what_if(verdict, catalog));
+    page.extend(asked::critical_path(verdict, catalog));
     page.extend(trust(verdict, catalog));
     if !verdict.next.is_empty() {
         page.push(format!("**{}**", catalog.word("report-key-next")));

@@ -17,21 +17,22 @@ const PROGRAM: &str = "../whyidle/src";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 12] = [
+const MESSAGE_PREFIXES: [&str; 13] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-",
+    "read-", "what-if-",
 ];
 
 /// Parts of a cause's page.
 const PAGE: [&str; 6] = ["name", "title", "what", "seen", "remedy", "traps"];
 
 /// Entries that are looked up by an id of an enumeration.
-const ENUMERATED: [(&str, &[&str]); 4] = [
+const ENUMERATED: [(&str, &[&str]); 5] = [
     (
         "basis-",
         &["given", "measured", "estimated", "traced", "given-range", "measured-range", "estimated-range"],
     ),
     ("method-", &["replay", "model", "bound"]),
+    ("path-", &["gpu", "communication", "copy", "host", "loader", "launch", "pause"]),
     ("confidence-", &["high", "medium", "low"]),
     ("report-steps-", &["profiler-step", "optimizer-step", "repetition", "window"]),
 ];
@@ -195,6 +196,8 @@ fn said() -> BTreeSet<String> {
     keys.extend(
         whyidle_diagnosis::CAUSES.iter().flat_map(|cause| [key_of(cause.because), key_of(cause.limit)]),
     );
+    let levers = whyidle_diagnosis::CAUSES.iter().filter(|cause| cause.lever.is_some());
+    keys.extend(levers.map(|cause| format!("gain-{}", key_of(cause.id))));
     keys.extend(tabled_messages_of_the_readers());
     keys.extend(ledger_lines().iter().map(|line| format!("line-{}", key_of(line))));
     keys.extend(whyidle_planner::PlanError::IDS.iter().map(|id| (*id).to_owned()));

@@ -3,8 +3,9 @@
 
 use crate::{Catalog, Lang};
 use whyidle_diagnosis::{
-    Basis, Change, Confidence, Details, Estimate, Evidence, Finding, Gain, Input, Line, LineKind, Message,
-    Method, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling, Step, Subject, Total, Verdict,
+    Answer, Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Line,
+    LineKind, Message, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality,
+    Ruling, Rung, Step, Subject, Total, Verdict,
 };
 use whyidle_model::Severity;
 
@@ -133,7 +134,10 @@ pub(super) fn starved() -> Verdict {
             ],
         },
         findings: vec![workers_finding(), pretokenise_finding()],
-        replay: Some(ReplayQuality { error: 0.0004, slack: 0.002, usable: true }),
+        ladder: vec![Rung { cause: "data.workers", gain: workers_finding().gain.expect("it has one") }, Rung { cause: "data.in_process", gain: Gain { step_after: Estimate { ns: 46 * MS, low_ns: 42 * MS, high_ns: 51 * MS }, method: Method::Model, change: Change { what: "compile", from: None, to: None }, next_limit: "compute.bound" } }],
+        what_if: vec![Answer { asked: "data.workers=12".to_owned(), causes: vec!["data.workers"], gain: workers_finding().gain, notes: Vec::new() }, Answer { asked: "host.gc".to_owned(), causes: vec!["host.gc"], gain: None, notes: vec![Message::new("what-if-nothing-there").name("cause", "host.gc")] }],
+        critical_path: Some(CriticalPath { length_ns: 188 * MS, parts: vec![PathPart { id: "loader", ns: 131 * MS }, PathPart { id: "gpu", ns: 56 * MS }, PathPart { id: "launch", ns: MS }], names: vec![PathName { name: "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__".to_owned(), part: "loader", nodes: 3, ns: 131 * MS }] }),
+        replay: Some(ReplayQuality { error: 0.0004, slack: 0.002, unrecorded: 0.0, usable: true }),
         next: "whyidle sweep --vary num_workers=2,4,8,12,16 -- python train.py --config configs/base.yaml --data /data/corpus".to_owned(),
         quality: vec![
             QualityNote {
@@ -191,7 +195,7 @@ fn workers_finding() -> Finding {
 
 fn pretokenise_finding() -> Finding {
     Finding {
-        cause: "data.workers",
+        cause: "data.in_process",
         rank: None,
         cost: about(131 * MS, 127 * MS, 133 * MS),
         share: 131.0 / 188.0,
@@ -321,6 +325,9 @@ pub(super) fn launch_bound() -> Verdict {
                 ..pretokenise_finding()
             },
         ],
+        ladder: Vec::new(),
+        what_if: Vec::new(),
+        critical_path: None,
         replay: None,
         quality: vec![QualityNote {
             code: "truncated",

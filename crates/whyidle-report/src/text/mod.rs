@@ -1,6 +1,7 @@
 //! The first screen: who the GPU waits for, what it costs, what to change – in ten
 //! seconds, in a terminal. `-v` adds what it rests on.
 
+mod asked;
 mod canvas;
 mod findings;
 pub(crate) mod head;
@@ -53,6 +54,8 @@ pub fn render_text(verdict: &Verdict, catalog: &Catalog, options: &TextOptions) 
     canvas.blank();
     findings::write(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
+    asked::write_what_if(&mut canvas, catalog, verdict);
+    asked::write_path(&mut canvas, catalog, verdict, options.verbose);
     if options.verbose {
         verbose::write(&mut canvas, catalog, verdict);
         canvas.blank();

@@ -11,3 +11,4 @@ mod screens;
 mod support;
 mod terminal;
 mod verdicts;
+mod what_if;

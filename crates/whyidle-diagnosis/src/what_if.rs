@@ -1,0 +1,198 @@
+//! `--what-if CAUSE[=VALUE]`: a remedy that the user names, replayed; several joined with `+` are replayed together.
+
+use crate::case::Case;
+use crate::causes::{CAUSES, Lever, cause};
+use crate::edit::{Edit, gain_together};
+use crate::message::Message;
+use crate::verdict::Gain;
+
+/// What may be given to a lever after `=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// A whole number from one to this.
+    Count(u32),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Part of a function's name.
+    Name,
+}
+
+/// A value that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// For [`Takes::Count`].
+    Count(u32),
+    /// For [`Takes::OneOf`].
+    Word(&'static str),
+    /// For [`Takes::Name`].
+    Name(String),
+}
+
+impl Setting {
+    /// The number given, if one was.
+    pub(crate) fn count(setting: Option<&Self>) -> Option<u32> {
+        match setting {
+            Some(Self::Count(count)) => Some(*count),
+            _ => None,
+        }
+    }
+
+    /// The word given, if one was.
+    pub(crate) fn word(setting: Option<&Self>) -> Option<&'static str> {
+        match setting {
+            Some(Self::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+}
+
+/// One `--what-if`: remedies to apply together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhatIf {
+    /// As it was asked for.
+    pub asked: String,
+    remedies: Vec<(&'static str, Option<Setting>)>,
+}
+
+/// Why a `--what-if` is not understood, with a hint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotUnderstood {
+    /// What is wrong.
+    pub reason: Message,
+    /// What would be right.
+    pub hint: Message,
+}
+
+impl WhatIf {
+    /// Reads `CAUSE[=VALUE][+CAUSE[=VALUE]…]`.
+    ///
+    /// # Errors
+    /// An unknown cause, one without a remedy that can be replayed, or a value it does not take.
+    pub fn parse(text: &str) -> Result<Self, NotUnderstood> {
+        let remedies = text.split('+').map(remedy).collect::<Result<_, _>>()?;
+        Ok(Self { asked: text.to_owned(), remedies })
+    }
+}
+
+fn remedy(text: &str) -> Result<(&'static str, Option<Setting>), NotUnderstood> {
+    let (id, value) = match text.split_once('=') {
+        Some((id, value)) => (id.trim(), Some(value.trim())),
+        None => (text.trim(), None),
+    };
+    let Some(found) = cause(id) else {
+        return Err(NotUnderstood {
+            reason: Message::new("what-if-unknown").name("cause", id),
+            hint: Message::new("what-if-causes").name("causes", levers().join(", ")),
+        });
+    };
+    let Some(lever) = found.lever else {
+        return Err(NotUnderstood {
+            reason: Message::new("what-if-no-lever").name("cause", found.id),
+            hint: Message::new("what-if-causes").name("causes", levers().join(", ")),
+        });
+    };
+    let setting = value.map(|value| setting(lever, found.id, value)).transpose()?;
+    Ok((found.id, setting))
+}
+
+fn levers() -> Vec<&'static str> {
+    CAUSES.iter().filter(|cause| cause.lever.is_some()).map(|cause| cause.id).collect()
+}
+
+fn setting(lever: Lever, id: &'static str, value: &str) -> Result<Setting, NotUnderstood> {
+    let read = match lever.takes {
+        Takes::Nothing => None,
+        Takes::Count(most) => {
+            value.parse().ok().filter(|count| (1..=most).contains(count)).map(Setting::Count)
+        }
+        Takes::OneOf(words) => words.iter().find(|word| **word == value).map(|word| Setting::Word(word)),
+        Takes::Name => (!value.is_empty()).then(|| Setting::Name(value.to_owned())),
+    };
+    read.ok_or_else(|| NotUnderstood {
+        reason: Message::new("what-if-bad-value").name("cause", id).name("value", value),
+        hint: match lever.takes {
+            Takes::Nothing => Message::new("what-if-takes-nothing").name("cause", id),
+            Takes::Count(most) => Message::new("what-if-takes-count").name("cause", id).count("most", most),
+            Takes::OneOf(words) => {
+                Message::new("what-if-takes-word").name("cause", id).name("words", words.join(", "))
+            }
+            Takes::Name => Message::new("what-if-takes-name").name("cause", id),
+        },
+    })
+}
+
+/// What a `--what-if` came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// As it was asked for.
+    pub asked: String,
+    /// The causes in it.
+    pub causes: Vec<&'static str>,
+    /// What it would bring; `None` where nothing may be predicted.
+    pub gain: Option<Gain>,
+    /// Remarks: what is missing from the trace, what was assumed, what to beware of.
+    pub notes: Vec<Message>,
+}
+
+/// Replays a case with the remedies asked for.
+pub(crate) fn answer(case: &Case<'_>, asked: &WhatIf) -> Answer {
+    let mut notes = Vec::new();
+    let mut edits: Vec<Edit<'_>> = Vec::new();
+    for (id, setting) in &asked.remedies {
+        let Some(cause) = cause(id) else { continue };
+        let edit = cause.lever.and_then(|lever| (lever.edit)(case, setting.as_ref()));
+        match edit {
+            Some(edit) => edits.push(edit),
+            None => notes.push(Message::new("what-if-nothing-there").name("cause", *id)),
+        }
+        if *id == "comm.exposed" && has_batch_norm(case) {
+            notes.push(Message::new("what-if-batch-norm"));
+        }
+    }
+    let usable = case.replay.as_ref().is_some_and(|replayed| replayed.is_usable());
+    let gain = if edits.is_empty() { None } else { gain_together(case, &edits.iter().collect::<Vec<_>>()) };
+    if !usable {
+        notes.push(Message::new("what-if-no-replay"));
+    }
+    let causes = asked.remedies.iter().map(|(id, _)| *id).collect();
+    Answer { asked: asked.asked.clone(), causes, gain, notes }
+}
+
+/// Statistics of a batch depend on its size.
+fn has_batch_norm(case: &Case<'_>) -> bool {
+    case.trace.host.name.iter().any(|&name| case.trace.names.get(name).contains("batch_norm"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_and_values_are_read() {
+        let read = WhatIf::parse("data.workers=12").expect("sound");
+        assert_eq!(read.remedies, [("data.workers", Some(Setting::Count(12)))]);
+        let read = WhatIf::parse("compute.precision = tf32 + host.gc").expect("sound");
+        assert_eq!(read.remedies, [("compute.precision", Some(Setting::Word("tf32"))), ("host.gc", None)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_a_hint() {
+        for (text, reason, hint) in [
+            ("data.worker", "what-if-unknown", "what-if-causes"),
+            ("", "what-if-unknown", "what-if-causes"),
+            ("compute.bound", "what-if-no-lever", "what-if-causes"),
+            ("data.workers=0", "what-if-bad-value", "what-if-takes-count"),
+            ("data.workers=99999999999", "what-if-bad-value", "what-if-takes-count"),
+            ("data.workers=many", "what-if-bad-value", "what-if-takes-count"),
+            ("compute.precision=fp64", "what-if-bad-value", "what-if-takes-word"),
+            ("host.gc=1", "what-if-bad-value", "what-if-takes-nothing"),
+            ("host.python=", "what-if-bad-value", "what-if-takes-name"),
+            ("host.gc+", "what-if-unknown", "what-if-causes"),
+        ] {
+            let wrong = WhatIf::parse(text).expect_err("wrong");
+            assert_eq!((wrong.reason.id, wrong.hint.id), (reason, hint), "{text}");
+        }
+    }
+}
