@@ -242,6 +242,16 @@ impl<'a> Case<'a> {
         self.facts.works[busy.piece.activity.index()] == Work::HostCopy
     }
 
+    /// The step after a change of the fitted replay, ns; `None` where nothing may be predicted.
+    #[must_use]
+    pub fn replay_with(&self, change: impl FnOnce(&Program, &mut Lengths)) -> Option<i64> {
+        let replayed = self.replay.as_ref().filter(|replayed| replayed.is_usable())?;
+        let mut lengths = replayed.lengths.clone();
+        change(&replayed.program, &mut lengths);
+        let after = steady(&replayed.program, &lengths, replayed.steps.clone()).period;
+        Some((self.step.ns - (replayed.period - after)).clamp(1, self.step.ns.max(1)))
+    }
+
     /// Waiting for loader workers was booked although the traced steps show none: suspected, not seen.
     #[must_use]
     pub fn is_suspected_loader(&self) -> bool {

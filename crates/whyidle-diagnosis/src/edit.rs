@@ -77,11 +77,6 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Puts the edit into a replay.
-    pub(crate) fn apply_to(&self, program: &Program, lengths: &mut Lengths) {
-        (self.apply)(program, lengths);
-    }
-
     /// What a kernel model changes.
     pub(crate) fn of_kernels(case: &Case<'_>, change: Change, model: KernelChange) -> Self {
         let gone = model.scaled.iter().filter(|&&(_, factor)| factor == 0.0).count();

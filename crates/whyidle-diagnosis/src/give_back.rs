@@ -6,11 +6,10 @@ use whyidle_planner::{
 };
 use whyidle_replay::edits::scale_activities;
 use whyidle_replay::program::Program;
-use whyidle_replay::simulate::{Lengths, steady};
+use whyidle_replay::simulate::Lengths;
 
 use crate::case::Case;
-use crate::causes::{kept_activations, recomputation, regathering, traced_peak};
-use crate::edit::Edit;
+use crate::causes::{recomputation, regathering, traced_peak, without_recomputation};
 use crate::verdict::{Estimate, Gain, Method};
 
 /// Waits above this share of the step set its pace.
@@ -24,9 +23,13 @@ pub fn calibrate(case: &Case<'_>, model: Option<&Model>) -> Result<Calibration, 
     let mut measured = measured(case);
     let seconds = |ns: i64| ns as f64 / 1e9;
     let idle = |program: &Program, lengths: &mut Lengths| scale_activities(program, lengths, |_| Some(0.0));
-    measured.host = replayed(case, &[], idle).map(seconds);
-    let kept = kept_activations(case, None);
-    measured.host_without_again = kept.and_then(|kept| replayed(case, &[&kept], idle)).map(seconds);
+    measured.host = case.replay_with(|program, lengths| idle(program, lengths)).map(seconds);
+    measured.host_without_again = case
+        .replay_with(|program, lengths| {
+            without_recomputation(case, program, lengths);
+            idle(program, lengths);
+        })
+        .map(seconds);
     calibration(case, model, measured)
 }
 
@@ -50,20 +53,6 @@ fn calibration(
         PlanError::new("plan-error-no-rates").with("gpu", name)
     })?;
     Ok(Calibration::new(observed, gpu, measured))
-}
-
-/// The step after `edits` and a further change of lengths, ns; `None` where nothing may be predicted.
-fn replayed(
-    case: &Case<'_>,
-    edits: &[&Edit<'_>],
-    further: impl FnOnce(&Program, &mut Lengths),
-) -> Option<i64> {
-    let replayed = case.replay.as_ref().filter(|replayed| replayed.is_usable())?;
-    let mut lengths = replayed.lengths.clone();
-    edits.iter().for_each(|edit| edit.apply_to(&replayed.program, &mut lengths));
-    further(&replayed.program, &mut lengths);
-    let after = steady(&replayed.program, &lengths, replayed.steps.clone()).period;
-    Some((case.step.ns - (replayed.period - after)).clamp(1, case.step.ns.max(1)))
 }
 
 /// What is known of the step without replaying it.

@@ -55,7 +55,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     Some(finding(case, "comm.sharding", cost, gain, evidence, remedy(summary, &steps, CODE)))
 }
 
-/// The step if gathered weights were kept from forward to backward, by replay.
+/// The step if gathered weights were kept from forward to backward.
 pub(crate) fn regathering(case: &Case<'_>) -> Option<Gain> {
     edit(case, None).and_then(|edit| gain(case, &edit))
 }

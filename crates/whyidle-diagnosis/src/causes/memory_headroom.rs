@@ -14,11 +14,13 @@ use crate::case::Case;
 use crate::edit::{Edit, gain};
 use crate::give_back::recognised;
 use crate::message::{Arg, Message};
-use crate::verdict::{Change, Estimate, Finding, Method};
+use crate::verdict::{Change, Estimate, Evidence, Finding, Method};
 use crate::what_if::Setting;
 
 /// This share of the memory stays free for fragmentation and spikes: of the usual 10–15 % the larger.
 pub(super) const FREE: f64 = 0.15;
+/// Batches this many times today's are the most that is proposed at once.
+const MOST: f64 = 8.0;
 /// More than this share of the memory in use leaves no room for a batch twice as large.
 const ROOM: f64 = 0.4;
 
@@ -27,21 +29,12 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let mut evidence = vec![shared(Message::new("ev-memory-used").share("share", room.used), room.used)];
     let mut summary = Message::new("fix-memory-headroom").count("factor", room.times);
-    if let Some((batch, larger)) = &room.planned {
-        let bytes = |bytes: f64| Arg::Bytes(bytes as i64);
-        let text = Message::new("ev-headroom-fits")
-            .with("used", bytes(room.used * room.capacity))
-            .with("capacity", bytes(room.capacity))
-            .count("from", *batch)
-            .count("to", larger.setup.batch)
-            .with("bytes", bytes(larger.memory.allocated))
-            .with("low", bytes(larger.allocated.low))
-            .with("high", bytes(larger.allocated.high));
-        evidence.push(sized(text, larger.memory.allocated));
+    if let Some(planned) = &room.planned {
+        evidence.push(planned.evidence(&room));
         summary = Message::new("fix-memory-headroom-planned")
-            .count("from", *batch)
-            .count("to", larger.setup.batch)
-            .with("bytes", bytes(larger.memory.allocated));
+            .count("from", planned.batch)
+            .count("to", planned.larger.setup.batch)
+            .with("bytes", Arg::Bytes(planned.larger.memory.allocated as i64));
     }
     let steps = ["fix-headroom-rate", "fix-headroom-knee"];
     Some(finding(case, "memory.headroom", Estimate::exact(0), gain, evidence, remedy(summary, &steps, "")))
@@ -57,41 +50,65 @@ pub(crate) fn traced_peak(case: &Case<'_>) -> Option<u64> {
         .and_then(|bytes| u64::try_from(bytes).ok())
 }
 
-/// Room for a larger batch.
+/// How much larger the batch may be, where launches set the pace and memory allows it.
 struct Room {
+    peak: u64,
+    capacity: u64,
     /// Share of the memory in use.
     used: f64,
-    /// Memory of the device, bytes.
-    capacity: f64,
-    /// How many times the batch fits and pays.
+    /// How many times today's batch fits and pays.
     times: u32,
-    /// Today's batch and the larger one, where the planner recognises the network.
-    planned: Option<(u64, Larger)>,
+    /// What the planner says of it, where the network is known.
+    planned: Option<Planned>,
 }
 
-/// The room there is, if launches set the pace.
-///
+/// A larger batch by the planner.
+struct Planned {
+    larger: Larger,
+    /// Today's batch.
+    batch: u64,
+}
+
+impl Planned {
+    fn evidence(&self, room: &Room) -> Evidence {
+        let bytes = |bytes: f64| Arg::Bytes(bytes as i64);
+        let text = Message::new("ev-headroom-fits")
+            .with("used", bytes(room.peak as f64))
+            .with("capacity", bytes(room.capacity as f64))
+            .count("from", self.batch)
+            .count("to", self.larger.setup.batch)
+            .with("bytes", bytes(self.larger.memory.allocated))
+            .with("low", bytes(self.larger.allocated.low))
+            .with("high", bytes(self.larger.allocated.high));
+        sized(text, self.larger.memory.allocated)
+    }
+}
+
 /// With k times the batch the host's work stays and the GPU's grows at most k times; beyond the knee, where both are
-/// equal, more batch brings no more.
+/// equal, more batch brings no more. Where the network is known, the planner says what a larger batch takes; otherwise
+/// all memory grows with it.
 fn room(case: &Case<'_>) -> Option<Room> {
-    let capacity = case.properties().map(|gpu| gpu.memory_bytes).filter(|&bytes| bytes > 0)? as f64;
+    let capacity = case.properties().map(|gpu| gpu.memory_bytes).filter(|&bytes| bytes > 0)?;
     let peak = case.known.peak_memory.or_else(|| traced_peak(case))?;
-    let used = peak as f64 / capacity;
+    let used = peak as f64 / capacity as f64;
     let host =
         case.line(Line::HostLaunch).ns + case.line(Line::HostPython).ns + case.line(Line::HostOptimizer).ns;
     if used > ROOM || case.share(host) < 0.25 {
         return None;
     }
     let knee = (case.step.ns as f64 / case.kernels_ns().max(1) as f64).floor();
-    let Some(planner) = recognised(case) else {
-        // Of an unknown network all memory is taken to grow with the batch.
-        let fits = |k: u32| f64::from(k) <= knee && used * f64::from(k) <= 1.0 - FREE;
-        let times = [8, 4, 2].into_iter().find(|&k| fits(k))?;
-        return Some(Room { used, capacity, times, planned: None });
+    let (times, planned) = match recognised(case) {
+        Some(planner) => {
+            let larger = larger_batch(&planner, FREE, knee.clamp(1.0, MOST) as u64)?;
+            let batch = planner.observed.setup.batch;
+            (u32::try_from(larger.factor).ok()?, Some(Planned { larger, batch }))
+        }
+        None => {
+            let fits = |&k: &u32| f64::from(k) <= knee && used * f64::from(k) <= 1.0 - FREE;
+            ([8, 4, 2].into_iter().find(fits)?, None)
+        }
     };
-    let larger = larger_batch(&planner, FREE, knee.min(8.0) as u64)?;
-    let times = u32::try_from(larger.factor).ok()?;
-    Some(Room { used, capacity, times, planned: Some((planner.observed.setup.batch, larger)) })
+    Some(Room { peak, capacity, used, times, planned })
 }
 
 /// Batches so many times as large: the host launches as before; kernels, copies and the loader's work per item take
@@ -100,11 +117,11 @@ fn room(case: &Case<'_>) -> Option<Room> {
 /// Kernels that leave multiprocessors empty grow less than that, so this is the least that a larger batch brings;
 /// at most they do not grow at all.
 pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
-    let asked = Setting::count(setting);
-    let room = if asked.is_none() { room(case) } else { None };
-    let times = f64::from(asked.or(room.as_ref().map(|room| room.times)).unwrap_or(2));
-    let change = match room.and_then(|room| room.planned) {
-        Some((batch, larger)) => {
+    let proposed = || room(case).map_or((2, None), |room| (room.times, room.planned));
+    let (times, planned) = Setting::count(setting).map_or_else(proposed, |times| (times, None));
+    let times = f64::from(times);
+    let change = match planned {
+        Some(Planned { larger, batch }) => {
             Change { what: "batch", from: Some(batch.to_string()), to: Some(larger.setup.batch.to_string()) }
         }
         None => Change { what: "batch", from: None, to: Some(format!("× {times:.0}")) },

@@ -10,6 +10,8 @@ use whyidle_analysis::tree::NONE;
 use whyidle_model::{GpuId, HostId};
 use whyidle_planner::{SaverId, savers};
 use whyidle_replay::edits::{drop_empty_launches, scale_activities};
+use whyidle_replay::program::Program;
+use whyidle_replay::simulate::Lengths;
 
 use super::memory_headroom::{FREE, traced_peak};
 use super::support::{change, counted, finding, line_evidence, remedy, shared, sized, worth};
@@ -36,8 +38,9 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         .or_else(|| traced_peak(case))
         .zip(capacity)
         .map(|(peak, capacity)| peak as f64 / capacity as f64);
-    let without = recognised(case).and_then(|planner| {
-        savers(&planner, FREE).into_iter().find(|saver| saver.id == SaverId::Checkpointing)
+    let planned = recognised(case);
+    let without = planned.as_ref().and_then(|planner| {
+        savers(planner, FREE).into_iter().find(|saver| saver.id == SaverId::Checkpointing)
     });
     if let Some(used) = used {
         evidence.push(shared(Message::new("ev-memory-used").share("share", used), used));
@@ -66,25 +69,30 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     Some(finding(case, "memory.recompute", cost, gain, evidence, remedy(summary, &steps, "")))
 }
 
-/// The step without recomputation, by replay.
+/// Activations kept: the second forward goes, its kernels as well as the host's part.
+pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
+    let again = |&row: &u32| case.facts.works[GpuId(row).index()] == Work::Recompute;
+    if !case.device.rows.iter().any(again) {
+        return None;
+    }
+    let edit = Edit::new(change("no_recompute"), Method::Replay, move |program, lengths| {
+        without_recomputation(case, program, lengths);
+    });
+    Some(edit.shortening_kernels())
+}
+
+/// The step without recomputation.
 pub(crate) fn recomputation(case: &Case<'_>) -> Option<Gain> {
     edit(case, None).and_then(|edit| gain(case, &edit))
 }
 
-/// Activations kept: the second forward goes, its kernels as well as the host's part.
-pub(crate) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'a>> {
-    let again = |id: GpuId| case.facts.works[id.index()] == Work::Recompute;
-    if !case.device.rows.iter().any(|&row| again(GpuId(row))) {
-        return None;
-    }
-    let edit = Edit::new(change("no_recompute"), Method::Replay, move |program, lengths| {
-        scale_activities(program, lengths, |id| again(id).then_some(0.0));
-        drop_empty_launches(program, lengths);
-        for (at, node) in program.host.iter().enumerate() {
-            if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
-                lengths.host[at] = 0;
-            }
+/// Takes the second forward out of a replay.
+pub(crate) fn without_recomputation(case: &Case<'_>, program: &Program, lengths: &mut Lengths) {
+    scale_activities(program, lengths, |id| (case.facts.works[id.index()] == Work::Recompute).then_some(0.0));
+    drop_empty_launches(program, lengths);
+    for (at, node) in program.host.iter().enumerate() {
+        if node.leaf != NONE && case.facts.tree.is_recomputed(HostId(node.leaf)) {
+            lengths.host[at] = 0;
         }
-    });
-    Some(edit.shortening_kernels())
+    }
 }

@@ -35,7 +35,7 @@ pub(crate) mod support;
 pub(crate) use comm_sharding::regathering;
 pub(crate) use host_launch::Launches;
 pub(crate) use memory_headroom::traced_peak;
-pub(crate) use memory_recompute::{edit as kept_activations, recomputation};
+pub(crate) use memory_recompute::{recomputation, without_recomputation};
 
 use crate::case::Case;
 use crate::edit::Edit;
