@@ -184,7 +184,7 @@ plan-error-nothing = name a model: --model, --config, or --layers with --hidden,
 plan-error-no-rates = there are no rates for the GPU of this recording, "{ $gpu }". Give --gpu, or --gpu-table FILE with --gpu
 plan-error-calibrate-refused = this recording cannot calibrate a plan: { $reason }
 plan-unseen-shapes = the trace has no shapes of operators, or no whole step. Record with record_shapes=True; or give --batch, --seq and a model without --calibrate
-plan-unseen-compiled = a graph compiler rewrote the step: its operators do not show the network. Record one step without torch.compile
+plan-unseen-compiled = a graph compiler rewrote the step: its operators do not show the network. Record one step without torch.compile, or describe the run with --model, --config or figures and --compiled: its recording measures it
 plan-unseen-attention = the step has no attention of one shape: no transformer, or lengths that vary within the step
 plan-unseen-loss = the step has no cross-entropy over a vocabulary, so its micro-batches cannot be counted
 plan-unseen-blocks = the layers are of no family that is recognised from operators alone (GPT- and Llama-like ones are). Describe the run with --model or --config and flags, without --calibrate

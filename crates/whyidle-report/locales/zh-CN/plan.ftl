@@ -182,7 +182,7 @@ plan-error-nothing = 请指定模型：--model、--config，或 --layers 加上 
 plan-error-no-rates = 没有这份采样记录所用 GPU “{ $gpu }” 的数据。请用 --gpu，或 --gpu-table FILE 配合 --gpu
 plan-error-calibrate-refused = 这份采样记录不能用来校准：{ $reason }
 plan-unseen-shapes = trace 里没有算子的 shape，或没有完整的一步。采集时加 record_shapes=True；或不用 --calibrate，直接给出 --batch、--seq 和模型
-plan-unseen-compiled = 这一步经过图编译，算子看不出网络结构。请采集一步没有 torch.compile 的
+plan-unseen-compiled = 这一步经过图编译，算子看不出网络结构。请采集一步没有 torch.compile 的；或用 --model、--config 或数字加 --compiled 描述它，由旁边的采样记录提供实测值
 plan-unseen-attention = 这一步里没有形状一致的 attention：不是 transformer，或步内长度不一
 plan-unseen-loss = 这一步里没有词表上的交叉熵，数不出有几个 micro-batch
 plan-unseen-blocks = 仅凭算子认不出这些层属于哪一类（GPT 类和 Llama 类可以）。请不用 --calibrate，改用 --model 或 --config 加参数来描述

@@ -196,7 +196,10 @@ fn bill(plan: &PlanReport, w: &Writer<'_>) -> Vec<Vec<String>> {
     if memory.first_steps > memory.allocated {
         line("plan-first-steps", memory.first_steps);
     }
-    line("plan-segments", memory.reserved.max(memory.first_steps) - memory.first_steps);
+    let segments = memory.reserved.max(memory.first_steps) - memory.first_steps;
+    if segments > 0.0 {
+        line("plan-segments", segments);
+    }
     line("plan-context", memory.context);
     line("plan-needed", memory.needed());
     rows
