@@ -55,6 +55,7 @@ plan-first-steps = in the first steps, while DDP may hold two sets of buckets
 plan-segments = rest of the allocator's segments
 plan-context = CUDA context and libraries
 plan-needed = needed
+plan-tested = Predicted, not measured. Of 53 peaks that were predicted like this before they were measured, 49 were within 5 %.
 plan-untested = No measured peak stands behind { $what }: that part is formulas alone.
 plan-untested-tensor = tensor parallelism
 plan-untested-context = context parallelism

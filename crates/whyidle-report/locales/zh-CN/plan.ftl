@@ -54,6 +54,7 @@ plan-first-steps = 前几步，DDP 可能持有两套梯度桶
 plan-segments = 分配器内存段的剩余部分
 plan-context = CUDA 上下文和各种库
 plan-needed = 总需求
+plan-tested = 这是预测，不是实测。先这样预测、后实测的 53 个峰值中，49 个误差在 5% 以内。
 plan-untested = { $what }没有实测峰值作依据，这部分只是公式推算。
 plan-untested-tensor = 张量并行
 plan-untested-context = 上下文并行

@@ -88,6 +88,8 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
         untested(&plan.setup).into_iter().map(|id| catalog.word(words::untested(id))).collect();
     if !unmeasured.is_empty() {
         page.push(Block::Note(w.say("plan-untested", &[("what", catalog.list(&unmeasured))])));
+    } else if plan.calibrated.is_none() {
+        page.push(Block::Note(catalog.word("plan-tested")));
     }
     if verbose {
         page.push(Block::Title(catalog.word("plan-moments-title")));
