@@ -156,11 +156,10 @@ fn megatron(setup: &Setup) -> Option<Vec<String>> {
     match setup.checkpointing {
         Checkpointing::None => {}
         Checkpointing::Selective => line.push("--recompute-granularity selective".to_owned()),
-        Checkpointing::Full => {
-            line.push(
-                "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1".to_owned(),
-            );
-        }
+        Checkpointing::Full => line.extend([
+            "--recompute-granularity full --recompute-method uniform".to_owned(),
+            "--recompute-num-layers 1".to_owned(),
+        ]),
         Checkpointing::Every(k) => {
             let layers = setup.model.all_layers() / p.pipeline * (k - 1) / k;
             line.push(format!(

@@ -169,3 +169,70 @@ pub fn larger_batch(calibration: &Calibration, free: f64, most: u64) -> Option<L
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Measured, Observed, Said, gpu, preset};
+
+    fn calibrated(change: impl Fn(&mut Setup)) -> Calibration {
+        let mut setup = Setup::new(preset("llama-3.2-1b").expect("a preset"), 1, 2048);
+        change(&mut setup);
+        let gpu = gpu("h200", &[]).expect("a GPU");
+        let observed = Observed::described(setup, gpu.clone(), &Said::default()).expect("a setup");
+        let measured = Measured {
+            step: 0.2,
+            working: 0.19,
+            optimizer: 0.01,
+            host: None,
+            host_without_again: None,
+            loader: false,
+            peak: None,
+            reserved: None,
+        };
+        Calibration::new(observed, gpu, measured)
+    }
+
+    #[test]
+    fn every_saver_in_use_is_listed_with_its_price() {
+        let found = calibrated(|setup| {
+            (setup.checkpointing, setup.optimizer) = (Checkpointing::Full, Optimizer::AdamW8bit);
+            setup.micro_batches = 4;
+            setup.parallel = Parallel { data: 8, sharding: Sharding::Full, ..Parallel::default() };
+        });
+        let list = savers(&found, 0.1);
+        let ids: Vec<_> = list.iter().map(|saver| saver.id.id()).collect();
+        assert_eq!(ids, ["checkpointing", "regathering", "sharding", "eight-bit", "micro-batches"]);
+        for saver in &list {
+            assert!(saver.costs > 0.0 && saver.missing == 0.0, "{:?}: {}", saver.id, saver.costs);
+            assert_eq!(saver.setup.global_batch(), found.observed.setup.global_batch(), "{:?}", saver.id);
+        }
+        // Eight ranks' shares come back: weights, gradients and 8-bit states, of which an eighth was there.
+        let states = 0.875 * (4.0 + 4.0 + 2.03) * 1.236e9;
+        let sharding = list.iter().find(|saver| saver.id == SaverId::Sharding).expect("a saver");
+        assert!(sharding.costs > 0.8 * states, "{} {states}", sharding.costs);
+    }
+
+    #[test]
+    fn what_does_not_fit_whole_is_undone_in_part_or_says_what_is_missing() {
+        let found = calibrated(|setup| {
+            (setup.checkpointing, setup.batch) = (Checkpointing::Full, 20);
+        });
+        let part = &savers(&found, 0.1)[0];
+        assert!(
+            matches!(part.setup.checkpointing, Checkpointing::Every(_)) && part.missing == 0.0,
+            "{part:?}"
+        );
+        let found = calibrated(|setup| (setup.checkpointing, setup.batch) = (Checkpointing::Full, 34));
+        let none = &savers(&found, 0.1)[0];
+        assert!(none.missing > 0.0);
+        assert!(larger_batch(&found, 0.1, 64).is_none());
+    }
+
+    #[test]
+    fn nothing_in_use_is_nothing_to_undo() {
+        assert!(savers(&calibrated(|_| {}), 0.1).is_empty());
+        let larger = larger_batch(&calibrated(|_| {}), 0.1, 1 << 10).expect("a larger batch");
+        assert!(larger.memory.needed() < 0.9 * 139.8 * f64::from(1 << 30) && larger.factor >= 4);
+    }
+}

@@ -8,21 +8,25 @@ use crate::setup::{Checkpointing, Code, Loss, Offload, Precision, Setup, Shardin
 #[must_use]
 pub fn untested(setup: &Setup) -> Vec<&'static str> {
     let p = &setup.parallel;
-    let compiled_family =
-        matches!(setup.model.family, Family::Gpt | Family::Llama) && setup.model.moe.is_none();
+    let compiled_measured = setup.model.moe.is_none()
+        && match setup.model.family {
+            Family::Gpt => setup.code != Code::HuggingFace,
+            Family::Llama => setup.code == Code::HuggingFace,
+            _ => false,
+        };
     [
         ("tensor", p.tensor > 1),
         ("context", p.context > 1),
         ("expert", p.expert > 1),
         // GPipe was measured.
         ("pipeline", p.pipeline > 1 && !p.gpipe),
-        ("zero", p.data > 1 && matches!(p.sharding, Sharding::Optimizer | Sharding::Gradients)),
+        ("zero", p.data > 1 && p.sharding == Sharding::Gradients),
         ("offload", setup.offload != Offload::None),
         ("qlora", setup.lora.is_some_and(|lora| lora.quantised)),
         ("megatron", setup.code == Code::Megatron),
         ("selective", setup.checkpointing == Checkpointing::Selective),
         ("fused-loss", setup.loss == Loss::Fused),
-        ("compiled", setup.compiled && (!compiled_family || setup.precision == Precision::Fp32)),
+        ("compiled", setup.compiled && (!compiled_measured || setup.precision == Precision::Fp32)),
     ]
     .into_iter()
     .filter_map(|(id, is)| is.then_some(id))

@@ -51,7 +51,9 @@ impl LossBytes {
         match setup.loss {
             Loss::Fused => bytes(0.0, 0.0, 0.0),
             // Only the logits are kept: log-softmax is computed again. Its gradient is fp32.
-            _ if setup.compiled && !fp32 => bytes(2.0, 6.0, 2.0),
+            // Logits that are handed out besides are written twice in forward.
+            Loss::Upcast if setup.compiled && !fp32 => bytes(2.0, 6.0, 0.0),
+            _ if setup.compiled && !fp32 => bytes(4.0, 6.0, 2.0),
             _ if setup.compiled => bytes(4.0, 8.0, 4.0),
             // Logits 2 and fp32 4, log-softmax 4; then log-softmax, two gradients.
             Loss::Upcast => bytes(if fp32 { 8.0 } else { 10.0 }, 12.0, 0.0),
@@ -322,6 +324,8 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
     let gradients = if resident { 0.0 } else { facts.gradients };
     let product =
         if weight_grad > z.e { (z.e + weight_grad) * local.output } else { weight_grad * local.output };
+    // A compiled graph keeps the output matrix's 16-bit copy until both its products are done.
+    let head_copy = if setup.compiled && facts.copies > 0.0 { 2.0 * local.output } else { 0.0 };
     let table: [(MomentId, Vec<(&'static str, f64)>); 6] = [
         (
             MomentId::LossForward,
@@ -340,7 +344,7 @@ pub(super) fn moments(setup: &Setup, local: &Local, facts: &Facts) -> Vec<Moment
             MomentId::HeadBackward,
             vec![
                 ("activations", facts.layers),
-                ("copies", copies),
+                ("copies", copies + head_copy),
                 ("loss", kept),
                 ("new-gradients", product),
                 ("transient", 8.0 * z.n * z.d),

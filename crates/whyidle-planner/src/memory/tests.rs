@@ -252,8 +252,8 @@ fn activations_as_in_the_table_of_megatron() {
     }
 }
 
-/// Predicted before they were measured: within 5 % but for four, of which three are mended since (the
-/// temporaries of 8-bit and SGD steps, buckets as views) and compiled graphs are not modelled.
+/// Predicted before they were measured: within 5 % but for four of the first 41, which led to corrections
+/// (temporaries of 8-bit and SGD steps, buckets as views, compiled graphs); the last twelve within 3.1 %.
 #[test]
 fn further_runs_within_five_percent_of_what_was_predicted_before() {
     let missed = [
@@ -273,7 +273,7 @@ fn further_runs_within_five_percent_of_what_was_predicted_before() {
         let now = memory_of(&transformers_setup(run)).expect("a plan").allocated / measured - 1.0;
         assert!(now.abs() <= 0.05, "{name}: {:+.2} %", 100.0 * now);
     }
-    assert!(before == 37, "{before}");
+    assert!(before == 49, "{before}");
 }
 
 /// Only `DistributedDataParallel` has buckets: FSDP in any precision has none to hold twice.

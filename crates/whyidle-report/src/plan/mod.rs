@@ -8,7 +8,7 @@ mod json;
 mod page;
 mod words;
 
-use crate::text::Role;
+use crate::text::{Canvas, Role};
 use crate::{Catalog, TextOptions};
 use page::{Block, blocks};
 use unicode_width::UnicodeWidthStr;
@@ -105,38 +105,9 @@ pub fn render_plan_text(plan: &PlanReport, catalog: &Catalog, options: &TextOpti
             }
             Block::Title(text) => {
                 canvas.blank();
-                canvas.put(Role::Strong, &text).end();
+                canvas.flow(Role::Strong, &text);
             }
-            Block::Table(rows) => {
-                let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-                let width = |column: usize| {
-                    rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
-                };
-                let ends: Vec<usize> = (0..columns)
-                    .scan(2, |end, column| {
-                        *end += width(column) + if column == 0 { 0 } else { 2 };
-                        Some(*end)
-                    })
-                    .collect();
-                for row in &rows {
-                    canvas.to(2);
-                    for (column, cell) in row.iter().enumerate() {
-                        // Names to the left, figures to the right; what is said of a strategy below it.
-                        match column {
-                            0 => canvas.put(Role::Plain, cell),
-                            3 => {
-                                canvas.end();
-                                canvas.to(4).flow(Role::Faint, cell);
-                                &mut canvas
-                            }
-                            _ => canvas.right(Role::Plain, cell, ends[column]),
-                        };
-                    }
-                    if row.len() < 4 {
-                        canvas.end();
-                    }
-                }
-            }
+            Block::Table(rows) => set_table(&mut canvas, &rows),
             Block::Code(lines) => {
                 for line in lines {
                     canvas.to(2).put(Role::Code, &line).end();
@@ -145,6 +116,34 @@ pub fn render_plan_text(plan: &PlanReport, catalog: &Catalog, options: &TextOpti
         }
     }
     canvas.finish()
+}
+
+/// A table: names to the left, figures to the right, what is said of a row below it. A name that leaves its figures no
+/// room stands on a line of its own.
+fn set_table(canvas: &mut Canvas, rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+    };
+    let figures: usize =
+        [1, 2].map(|column| width(column)).into_iter().filter(|&w| w > 0).map(|w| w + 2).sum();
+    let names = width(0).min(canvas.width.saturating_sub(2 + figures));
+    let ends = [2 + names, 4 + names + width(1), 6 + names + width(1) + width(2)];
+    for row in rows {
+        let Some(name) = row.first() else { continue };
+        canvas.to(2);
+        if name.width() > names {
+            canvas.flow_to(Role::Plain, name, 2);
+        } else {
+            canvas.put(Role::Plain, name);
+        }
+        for (cell, end) in row.iter().zip(ends).skip(1) {
+            canvas.right(Role::Plain, cell, end);
+        }
+        canvas.end();
+        if let Some(remark) = row.get(3) {
+            canvas.to(4).flow(Role::Faint, remark);
+        }
+    }
 }
 
 /// A plan as Markdown.

@@ -88,6 +88,8 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
         untested(&plan.setup).into_iter().map(|id| catalog.word(words::untested(id))).collect();
     if !unmeasured.is_empty() {
         page.push(Block::Note(w.say("plan-untested", &[("what", catalog.list(&unmeasured))])));
+    } else if plan.calibrated.is_none() {
+        page.push(Block::Note(catalog.word("plan-tested")));
     }
     if verbose {
         page.push(Block::Title(catalog.word("plan-moments-title")));
@@ -196,7 +198,10 @@ fn bill(plan: &PlanReport, w: &Writer<'_>) -> Vec<Vec<String>> {
     if memory.first_steps > memory.allocated {
         line("plan-first-steps", memory.first_steps);
     }
-    line("plan-segments", memory.reserved.max(memory.first_steps) - memory.first_steps);
+    let segments = memory.reserved.max(memory.first_steps) - memory.first_steps;
+    if segments > 0.0 {
+        line("plan-segments", segments);
+    }
     line("plan-context", memory.context);
     line("plan-needed", memory.needed());
     rows

@@ -95,6 +95,23 @@ fn plans_are_worded_completely_in_both_languages() {
     }
 }
 
+/// Lines to paste stay whole; everything else keeps within the terminal.
+#[test]
+fn every_line_fits_the_terminal() {
+    use unicode_width::UnicodeWidthStr;
+    for plan in plans() {
+        for lang in Lang::ALL {
+            for width in [60, 80, 120] {
+                let options = TextOptions { width, ..TextOptions::default() };
+                let page = render_plan_text(&plan, &Catalog::new(lang), &options);
+                for line in page.lines().filter(|line| !line.contains("= ") && !line.contains("--")) {
+                    assert!(line.width() <= width, "{}: {line}", line.width());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_plan_obeys_the_schema() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");

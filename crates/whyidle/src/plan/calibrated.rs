@@ -82,8 +82,18 @@ pub(super) fn plan(path: &Path, options: &PlanOptions, output: &Output) -> Resul
     if let Some(refusal) = refuse_step(&case, &[]) {
         return Err(refused(refusal));
     }
-    let calibration = calibrate(&case, model(options, options.seq)?.as_ref())?;
-    report(path, options, calibration, Some(&case))
+    let described = model(options, options.seq)?;
+    match (calibrate(&case, described.as_ref()), &recorded) {
+        // A network that the trace does not show, but the options do: the recording measures it.
+        (Err(_), Some(recorded)) if described.is_some() && recorded.max_memory_allocated.is_some() => {
+            recorded_only(path, recorded, options)
+        }
+        (Err(error), _) => Err(error.into()),
+        // Of several ranks, which one spoke.
+        (Ok(calibration), _) => {
+            report(if traces.len() > 1 { file } else { path }, options, calibration, Some(&case))
+        }
+    }
 }
 
 /// Plans from a recording without a trace: the run is described by the options, the recording measures it.

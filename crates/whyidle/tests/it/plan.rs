@@ -143,6 +143,33 @@ fn refusals_and_plans_that_do_not_fit() {
     assert!(run.out.contains("No strategy fits") && run.out.contains("missing"), "{}", run.out);
 }
 
+/// What a compiler hides in the trace can be described; the recording beside it still measures it.
+#[test]
+fn a_compiled_run_is_calibrated_on_its_recording() {
+    let described = [
+        "plan",
+        "--calibrate",
+        "testdata/fed_compiled",
+        "--layers",
+        "12",
+        "--hidden",
+        "1024",
+        "--heads",
+        "16",
+        "--vocab",
+        "32000",
+        "--code",
+        "torch",
+        "--loss",
+        "kept-logits",
+        "--compiled",
+    ];
+    let value = json(&described);
+    let of = |key: &str| value["calibrated"][key].as_f64().unwrap();
+    assert!((of("predicted") / of("peak") - 1.0).abs() < 0.02, "{} {}", of("predicted"), of("peak"));
+    assert_eq!(value["calibrated"]["counted"], true);
+}
+
 /// A GPU of one's own, a link of one's own.
 #[test]
 fn a_table_of_ones_own() {
