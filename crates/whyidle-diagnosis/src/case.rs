@@ -36,6 +36,8 @@ pub struct Case<'a> {
     pub device: DeviceFacts,
     /// What is known beside the trace.
     pub known: Known,
+    /// The ruler of the profiler's cost.
+    pub ruler: Ruler,
     /// The replay, if the trace allows one.
     pub replay: Option<Replayed>,
     /// The step without a profiler.
@@ -66,8 +68,6 @@ pub struct Replayed {
     pub fit: Option<Fit>,
     /// Period of the fitted replay, ns.
     pub period: i64,
-    /// The ruler of the profiler's cost.
-    pub ruler: Ruler,
     /// Somewhere in the traced steps, loader workers are waited for.
     pub has_workers: bool,
     /// Which wait may differ outside the window.
@@ -78,15 +78,16 @@ impl<'a> Case<'a> {
     /// Prepares a device's facts for judgement. `device` must have at least one step.
     #[must_use]
     pub fn new(trace: &'a Trace, facts: &'a Facts, device: DeviceFacts, known: Known) -> Self {
-        let replay = prepare(trace, facts, &device);
+        let ruler = Ruler::new(trace, facts);
+        let replay = prepare(trace, facts, &device, &ruler);
         let refused = replay.is_none().then_some(Refused::Replay);
-        Self::with(trace, facts, device, known, replay, refused)
+        Self::with(trace, facts, device, known, ruler, replay, refused)
     }
 
     /// The same without a replay: nothing is estimated or predicted.
     #[must_use]
     pub fn without_replay(trace: &'a Trace, facts: &'a Facts, device: DeviceFacts, known: Known) -> Self {
-        Self::with(trace, facts, device, known, None, Some(Refused::NotWanted))
+        Self::with(trace, facts, device, known, Ruler::new(trace, facts), None, Some(Refused::NotWanted))
     }
 
     fn with(
@@ -94,6 +95,7 @@ impl<'a> Case<'a> {
         facts: &'a Facts,
         device: DeviceFacts,
         known: Known,
+        ruler: Ruler,
         mut replay: Option<Replayed>,
         mut refused: Option<Refused>,
     ) -> Self {
@@ -115,7 +117,7 @@ impl<'a> Case<'a> {
                     &facts.works,
                     &replayed.lengths,
                     replayed.steps.clone(),
-                    trust(&replayed.ruler, several_ranks),
+                    trust(&ruler, several_ranks),
                 );
                 match found {
                     Ok(found) => {
@@ -147,6 +149,7 @@ impl<'a> Case<'a> {
             facts,
             device,
             known,
+            ruler,
             replay,
             step,
             basis,
@@ -502,7 +505,7 @@ pub(crate) fn shapes_vary(trace: &Trace, device: &DeviceFacts) -> bool {
 /// A shape used this often in a step belongs to its repeated layers.
 const OFTEN: u32 = 4;
 
-fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replayed> {
+fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts, ruler: &Ruler) -> Option<Replayed> {
     let mut program = Program::new(trace, facts, device)?;
     let (first, last) = (device.steps.used.first()?, device.steps.used.last()?);
     let index = |number: i64| program.numbers.iter().position(|&n| n == number);
@@ -513,9 +516,8 @@ fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replaye
     }
     let steps = typical_window(device, from, to);
     let fidelity = fidelity(&program, first.window.start, program.recorded_end);
-    let ruler = Ruler::new(trace, facts);
     let has_workers = program.host.iter().any(|node| node.context == Context::LoadFromWorkers);
-    let mut lengths = without_profiler(&program, &ruler);
+    let mut lengths = without_profiler(&program, ruler);
     program.level_tail(&mut lengths, steps.clone());
     program.cut(steps, &mut lengths);
     Some(Replayed {
@@ -525,7 +527,6 @@ fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Option<Replaye
         lengths,
         fit: None,
         period: 0,
-        ruler,
         has_workers,
         open_ended: OpenEnded::Nothing,
     })

@@ -53,14 +53,12 @@ fn fixed_parts(case: &Case<'_>, steps: f64) -> Vec<f64> {
 /// What remains of each line's elastic part without the profiler's cost.
 fn corrected_waits(case: &Case<'_>, traced: &[f64], fixed: &[f64], steps: f64) -> Vec<f64> {
     let mut cost = vec![0.0; Line::COUNT];
-    if let Some(replay) = &case.replay {
-        let host_steps = &case.facts.host_steps;
-        let on_host = |number| host_steps.iter().position(|step| step.number == number).unwrap_or(0);
-        let step_of: Vec<usize> = case.device.steps.used.iter().map(|step| on_host(step.number)).collect();
-        for part in &case.device.ledger.gaps {
-            let step = step_of[part.step as usize];
-            cost[part.line as usize] += replay.ruler.cost(step, part.opened) / steps;
-        }
+    let host_steps = &case.facts.host_steps;
+    let on_host = |number| host_steps.iter().position(|step| step.number == number).unwrap_or(0);
+    let step_of: Vec<usize> = case.device.steps.used.iter().map(|step| on_host(step.number)).collect();
+    for part in &case.device.ledger.gaps {
+        let step = step_of[part.step as usize];
+        cost[part.line as usize] += case.ruler.cost(step, part.opened) / steps;
     }
     (0..Line::COUNT)
         .map(|at| {
