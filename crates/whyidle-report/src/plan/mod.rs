@@ -124,8 +124,7 @@ fn set_table(canvas: &mut Canvas, rows: &[Vec<String>]) {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
     };
-    let figures: usize =
-        [1, 2].map(&width).into_iter().filter(|&w| w > 0).map(|w| w + 2).sum();
+    let figures: usize = [1, 2].map(&width).into_iter().filter(|&w| w > 0).map(|w| w + 2).sum();
     let names = width(0).min(canvas.width.saturating_sub(2 + figures));
     let ends = [2 + names, 4 + names + width(1), 6 + names + width(1) + width(2)];
     for row in rows {
