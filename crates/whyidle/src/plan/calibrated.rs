@@ -12,7 +12,7 @@ use whyidle_planner::{
     Calibration, Measured, Observed, PlanError, Setup, by_product, estimate, larger_batch, link,
 };
 use whyidle_readers::recording::{self, Recording};
-use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace};
+use whyidle_readers::{ReadError, ReadOptions, find_traces, memory, read_trace};
 use whyidle_report::{CalibratedPlan, PlanReport};
 
 use super::described::{change, described, divide, faster, machine, model, schedule};
@@ -32,7 +32,7 @@ pub(super) fn plan(path: &Path, options: &PlanOptions, output: &Output) -> Resul
     let traces = match found {
         Ok(traces) => traces,
         Err(error @ ReadError::NoTrace { .. }) => {
-            let recorded = recording::read(path, None)?.ok_or(error)?;
+            let recorded = with_snapshot(recording::read(path, None)?, path)?.ok_or(error)?;
             return recorded_only(path, &recorded, options);
         }
         Err(error) => return Err(error.into()),
@@ -53,7 +53,7 @@ pub(super) fn plan(path: &Path, options: &PlanOptions, output: &Output) -> Resul
         Err(error) => return Err(error.into()),
     };
     let rank = trace.meta.distributed.as_ref().map(|job| job.rank);
-    let recorded = if whole_directory { recording::read(path, rank)? } else { None };
+    let recorded = if whole_directory { with_snapshot(recording::read(path, rank)?, path)? } else { None };
     let refused = |refusal: Refusal| {
         Failure::Refused(
             Message::new("plan-error-calibrate-refused").message("reason", refusal.reason),
@@ -94,6 +94,25 @@ pub(super) fn plan(path: &Path, options: &PlanOptions, output: &Output) -> Resul
             report(if traces.len() > 1 { file } else { path }, options, calibration, Some(&case))
         }
     }
+}
+
+/// Name of a memory snapshot in a recording.
+const SNAPSHOT: &str = "memory_snapshot.pickle";
+
+/// What a directory says of its run; a memory snapshot beside it gives the peak where nothing else does.
+fn with_snapshot(recorded: Option<Recording>, dir: &Path) -> Result<Option<Recording>, ReadError> {
+    let path = dir.join(SNAPSHOT);
+    if !path.is_file() || recorded.as_ref().is_some_and(|recorded| recorded.max_memory_allocated.is_some()) {
+        return Ok(recorded);
+    }
+    let devices = memory::read(&path)?;
+    let Some(fullest) = devices.iter().max_by_key(|device| device.peak_allocated) else {
+        return Ok(recorded);
+    };
+    let mut recorded = recorded.unwrap_or_default();
+    recorded.max_memory_allocated = Some(fullest.peak_allocated);
+    recorded.max_memory_reserved = recorded.max_memory_reserved.or(Some(fullest.reserved));
+    Ok(Some(recorded))
 }
 
 /// Plans from a recording without a trace: the run is described by the options, the recording measures it.

@@ -205,3 +205,21 @@ fn a_budget_has_days_and_a_price() {
     assert!((hours - days * 24.0 * 8.0).abs() < 1e-6 && days > 1.0);
     assert!((budget["price"].as_f64().unwrap() - 2.0 * hours).abs() < 1e-6);
 }
+
+/// Where nothing else states the peak, a memory snapshot beside the recording does.
+#[test]
+fn a_memory_snapshot_gives_the_peak() {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = crate::support::root().join("testdata/memory/memory_snapshot.pickle");
+    std::fs::copy(snapshot, folder.path().join("memory_snapshot.pickle")).unwrap();
+    let says = r#"{"step_ms_mean": 58.38, "batch": 16, "seq": 1024, "gpu": "NVIDIA H200"}"#;
+    std::fs::write(folder.path().join("recording.json"), says).unwrap();
+    let path = folder.path().display().to_string();
+    let network = ["--layers", "12", "--hidden", "1024", "--heads", "16", "--vocab", "50304"];
+    let plan = crate::support::printed(&[&["plan", "--calibrate", &path][..], &network].concat());
+    assert!(plan.contains("Peak 15.6 GiB measured"), "{plan}");
+    std::fs::write(folder.path().join("memory_snapshot.pickle"), b"\x80\x04cos\nsystem\n.").unwrap();
+    let run = crate::support::run(&[&["plan", "--calibrate", &path][..], &network].concat());
+    assert_eq!(run.status, Some(2), "{}", run.err);
+    assert!(run.err.contains("memory_snapshot.pickle") && run.err.contains("byte 2"), "{}", run.err);
+}
