@@ -1,5 +1,7 @@
 //! Completions and the manual page, from the same definitions as the help.
 
+use std::io::{self, Write};
+
 use clap::CommandFactory;
 
 use crate::args::Args;
@@ -14,8 +16,27 @@ pub(crate) fn completions(shell: clap_complete::Shell, output: &Output) -> u8 {
 
 pub(crate) fn man(output: &Output) -> u8 {
     let mut text = Vec::new();
-    match clap_mangen::Man::new(Args::command()).render(&mut text) {
+    match write_man(&mut text) {
         Ok(()) => output.data(&String::from_utf8_lossy(&text), REACHED),
         Err(_) => UNREADABLE,
     }
+}
+
+/// The program's page, then each command's synopsis and options under its name.
+fn write_man(text: &mut Vec<u8>) -> io::Result<()> {
+    let mut program = Args::command();
+    // Names and options that commands inherit are filled in.
+    program.build();
+    clap_mangen::Man::new(program.clone()).render(text)?;
+    for command in program.get_subcommands() {
+        let page = clap_mangen::Man::new(command.clone());
+        writeln!(text, ".SH COMMAND {}", command.get_name().to_uppercase())?;
+        let mut sections = Vec::new();
+        page.render_synopsis_section(&mut sections)?;
+        page.render_description_section(&mut sections)?;
+        page.render_options_section(&mut sections)?;
+        // Sections of a command are parts of one section of the page.
+        text.extend_from_slice(String::from_utf8_lossy(&sections).replace(".SH ", ".SS ").as_bytes());
+    }
+    Ok(())
 }

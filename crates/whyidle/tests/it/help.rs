@@ -41,7 +41,11 @@ fn examples_in_the_help_are_understood() {
 
 #[test]
 fn the_manual_page_and_the_completions_are_there() {
-    assert!(printed(&["man"]).contains(".TH whyidle 1"));
+    let manual = printed(&["man"]);
+    assert!(manual.contains(".TH whyidle 1"));
+    for option in ["what\\-if", "step\\-ms", "calibrate", "trace\\-steps"] {
+        assert!(manual.contains(option), "{option}");
+    }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let completions = printed(&["completions", shell]);
         assert!(completions.contains("step-ms"), "{shell}");
