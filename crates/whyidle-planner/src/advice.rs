@@ -24,9 +24,13 @@ pub struct Rule {
 /// The rules for `setup` on `gpu`, whose memory is `memory`; those about several GPUs only where there are some.
 #[must_use]
 pub fn rules(setup: &Setup, gpu: &Gpu, memory: &Memory) -> Vec<Rule> {
-    let mut list = vec![checkpointing(setup, gpu), eight_bit(setup, gpu)];
-    if setup.parallel.world() > 1 {
-        list.extend([zero(setup, gpu), bubble(setup)]);
+    let mut list = vec![checkpointing(setup, gpu)];
+    list.extend(eight_bit(setup, gpu));
+    if setup.parallel.data > 1 {
+        list.extend(zero(setup, gpu));
+    }
+    if setup.parallel.pipeline > 1 {
+        list.push(bubble(setup));
     }
     list.push(margin(memory, gpu));
     list
@@ -50,45 +54,50 @@ fn checkpointing(setup: &Setup, gpu: &Gpu) -> Rule {
     }
 }
 
-/// 8-bit states save 6 of AdamW's 8 bytes per parameter.
-fn eight_bit(setup: &Setup, gpu: &Gpu) -> Rule {
+/// 8-bit states save 6 of AdamW's 8 bytes per parameter; nothing where there are none.
+fn eight_bit(setup: &Setup, gpu: &Gpu) -> Option<Rule> {
     let eight = Setup { optimizer: crate::Optimizer::AdamW8bit, ..setup.clone() };
     let (now, then) = (worst(setup), worst(&eight));
     let saves = (now.states - then.states).max(0.0);
-    Rule {
+    (saves > 0.0).then(|| Rule {
         id: "eight-bit",
         holds: now.needed() > 0.9 * gpu.memory && now.needed() - saves <= 0.9 * gpu.memory,
         bytes: vec![("saves", saves)],
         shares: vec![("share", saves / gpu.memory)],
         seconds: Vec::new(),
-    }
+    })
 }
 
-/// ZeRO-2 reduces in every micro-batch, ZeRO-1 once: cheap over NVLink, dear over PCIe.
-fn zero(setup: &Setup, gpu: &Gpu) -> Rule {
-    let m = setup.micro_batches.max(2) as f64;
-    let ranks = setup.parallel.data.max(8) as f64;
+/// ZeRO-2 reduces in every micro-batch, ZeRO-1 once: cheap over NVLink, dear over PCIe. With one micro-batch they are
+/// the same.
+fn zero(setup: &Setup, gpu: &Gpu) -> Option<Rule> {
+    if setup.micro_batches < 2 {
+        return None;
+    }
+    let m = setup.micro_batches as f64;
+    let ranks = setup.parallel.data as f64;
     let gradient = 2.0 * Local::of(setup).all * (ranks - 1.0) / ranks;
     let pcie = link("pcie4").map_or(1.0, |link| link.bus);
-    Rule {
+    let short = worst(setup).needed() > 0.9 * gpu.memory;
+    Some(Rule {
         id: "zero",
-        holds: gpu.link.name.starts_with("nvlink"),
+        holds: short && gpu.link.name.starts_with("nvlink"),
         bytes: vec![
             ("saves", 2.0 * Local::of(setup).all * (ranks - 1.0) / ranks),
             ("extra", gradient * (m - 1.0)),
         ],
         shares: Vec::new(),
         seconds: vec![("here", gradient * (m - 1.0) / gpu.link.bus), ("pcie", gradient * (m - 1.0) / pcie)],
-    }
+    })
 }
 
 /// (p − 1)/(m + p − 1): 3/7 at p = m = 4.
 fn bubble(setup: &Setup) -> Rule {
-    let p = setup.parallel.pipeline.max(4);
+    let p = setup.parallel.pipeline;
     let schedule = Schedule::OneForwardOneBackward;
     Rule {
         id: "bubble",
-        holds: setup.parallel.pipeline > 1,
+        holds: true,
         bytes: Vec::new(),
         shares: vec![
             ("example", schedule.share(4, 4)),

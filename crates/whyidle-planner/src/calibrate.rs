@@ -114,12 +114,6 @@ impl Calibration {
         self
     }
 
-    /// The measured share of the peak rate, as products of 4096 rows and more would reach it.
-    #[must_use]
-    pub fn efficiency_of_long_rows(&self) -> f64 {
-        (self.efficiency / rows_efficiency(self.observed.setup.tokens())).min(1.0)
-    }
-
     /// Memory of `setup`, with the range of what it allocates.
     #[must_use]
     pub fn memory(&self, setup: &Setup) -> (Memory, Range) {

@@ -43,6 +43,7 @@ impl PlanError {
         "plan-error-batch",
         "plan-error-world",
         "plan-error-unknown-gpu",
+        "plan-error-gpus",
         "plan-error-gpu-table",
         "plan-error-unknown-link",
         "plan-error-interleave",

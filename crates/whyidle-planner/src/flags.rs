@@ -36,12 +36,42 @@ impl Framework {
 pub fn flags(setup: &Setup, framework: Framework) -> Option<Vec<String>> {
     let p = &setup.parallel;
     let plain = p.tensor == 1 && p.pipeline == 1 && p.context == 1 && p.expert == 1;
+    if !(plain || framework == Framework::Megatron) || !can(setup, framework) {
+        return None;
+    }
     match framework {
-        Framework::Torch if plain => Some(torch(setup)),
-        Framework::DeepSpeed if plain => deepspeed(setup),
+        Framework::Torch => Some(torch(setup)),
+        Framework::DeepSpeed => deepspeed(setup),
         Framework::Megatron => megatron(setup),
-        Framework::Transformers if plain => Some(transformers(setup)),
-        _ => None,
+        Framework::Transformers => Some(transformers(setup)),
+    }
+}
+
+/// Whether these lines say all of a strategy: half of one would be another.
+fn can(setup: &Setup, framework: Framework) -> bool {
+    let (sharding, checkpointing) = (setup.parallel.sharding, setup.checkpointing);
+    let whole = matches!(checkpointing, Checkpointing::None | Checkpointing::Full);
+    let adam = matches!(setup.optimizer, Optimizer::AdamW);
+    match framework {
+        Framework::Torch => {
+            let offload = setup.offload == Offload::None
+                || setup.offload == Offload::All
+                    && matches!(sharding, Sharding::Full | Sharding::KeepGathered);
+            setup.lora.is_none()
+                && offload
+                && sharding != Sharding::Gradients
+                && (sharding != Sharding::Optimizer || adam)
+                && checkpointing != Checkpointing::Selective
+        }
+        Framework::DeepSpeed => setup.lora.is_none() && checkpointing == Checkpointing::None && adam,
+        Framework::Megatron => {
+            setup.lora.is_none() && setup.offload != Offload::All && adam && !setup.compiled
+        }
+        Framework::Transformers => {
+            setup.offload == Offload::None
+                && whole
+                && !matches!(setup.optimizer, Optimizer::SgdMomentum | Optimizer::Muon)
+        }
     }
 }
 
@@ -49,7 +79,8 @@ fn torch(setup: &Setup) -> Vec<String> {
     let mut lines = Vec::new();
     match setup.parallel.sharding {
         Sharding::None if setup.parallel.data > 1 => {
-            lines.push("model = DistributedDataParallel(model, gradient_as_bucket_view=True)".to_owned());
+            let view = if setup.parallel.bucket_view { ", gradient_as_bucket_view=True" } else { "" };
+            lines.push(format!("model = DistributedDataParallel(model{view})"));
         }
         Sharding::None => {}
         Sharding::Optimizer | Sharding::Gradients => lines.push(
@@ -66,7 +97,7 @@ fn torch(setup: &Setup) -> Vec<String> {
             let offload =
                 if setup.offload == Offload::All { ", offload_policy=CPUOffloadPolicy()" } else { "" };
             lines.push(format!("kw = dict(reshard_after_forward={reshard}{policy}{offload})"));
-            lines.push("for layer in model.model.layers: fully_shard(layer, **kw)".to_owned());
+            lines.push("for layer in layers: fully_shard(layer, **kw)  # the model's blocks".to_owned());
             lines.push("fully_shard(model, **kw)".to_owned());
         }
     }
@@ -84,8 +115,16 @@ fn torch(setup: &Setup) -> Vec<String> {
     if !matches!(setup.parallel.sharding, Sharding::Optimizer | Sharding::Gradients) {
         lines.push(optimizer(setup).to_owned());
     }
+    if setup.precision == Precision::Amp {
+        lines.push("with torch.autocast(\"cuda\", dtype=torch.bfloat16): loss = model(batch)".to_owned());
+    }
     lines.push(format!("batch_size={}  # × {} micro-batches", setup.batch, setup.micro_batches));
     lines
+}
+
+/// Products in 16 bits.
+fn is_half(setup: &Setup) -> bool {
+    setup.precision != Precision::Fp32
 }
 
 /// The optimizer in torch's words.
@@ -120,7 +159,7 @@ fn deepspeed(setup: &Setup) -> Option<Vec<String>> {
         "{".to_owned(),
         format!("  \"train_micro_batch_size_per_gpu\": {},", setup.batch),
         format!("  \"gradient_accumulation_steps\": {},", setup.micro_batches),
-        "  \"bf16\": {\"enabled\": true},".to_owned(),
+        format!("  \"bf16\": {{\"enabled\": {}}},", is_half(setup)),
         format!("  \"zero_optimization\": {{\"stage\": {stage}{offload}}}"),
         "}".to_owned(),
     ])
@@ -133,8 +172,10 @@ fn megatron(setup: &Setup) -> Option<Vec<String>> {
         format!("--global-batch-size {}", setup.global_batch()),
         format!("--tensor-model-parallel-size {}", p.tensor),
         format!("--pipeline-model-parallel-size {}", p.pipeline),
-        "--bf16".to_owned(),
     ];
+    if is_half(setup) {
+        line.push("--bf16".to_owned());
+    }
     if p.sequence {
         line.push("--sequence-parallel".to_owned());
     }
@@ -177,8 +218,10 @@ fn transformers(setup: &Setup) -> Vec<String> {
     let mut lines = vec![
         format!("per_device_train_batch_size={}", setup.batch),
         format!("gradient_accumulation_steps={}", setup.micro_batches),
-        "bf16=True".to_owned(),
     ];
+    if is_half(setup) {
+        lines.push("bf16=True".to_owned());
+    }
     if setup.checkpointing == Checkpointing::Full {
         lines.push("gradient_checkpointing=True".to_owned());
     }
@@ -226,6 +269,20 @@ mod tests {
         assert!(torch[0].contains("reshard_after_forward=True"));
         let json = flags(&setup, Framework::DeepSpeed).expect("ZeRO-3").join("\n");
         assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+        setup.precision = Precision::Fp32;
+        for framework in Framework::ALL {
+            let lines = flags(&setup, framework).unwrap_or_default().join("\n");
+            assert!(
+                !lines.contains("bf16\": {\"enabled\": true}") && !lines.contains("bf16=True"),
+                "{lines}"
+            );
+        }
+        setup.precision = Precision::Mixed;
+        setup.offload = Offload::Optimizer;
+        assert!(
+            flags(&setup, Framework::Torch).is_none() && flags(&setup, Framework::Transformers).is_none()
+        );
+        setup.offload = Offload::None;
         setup.optimizer = Optimizer::Adafactor;
         setup.lora = Some(crate::Lora { rank: 16, quantised: true });
         let lines = flags(&setup, Framework::Transformers).expect("arguments").join("\n");

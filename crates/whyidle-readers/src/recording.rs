@@ -131,6 +131,9 @@ pub fn read(dir: &Path, rank: Option<u32>) -> Result<Option<Recording>, ReadErro
 /// Where it cannot be read, or is no JSON object.
 pub fn read_file(path: &Path) -> Result<Recording, ReadError> {
     let path = path.to_owned();
+    if path.exists() && !path.is_file() {
+        return Err(ReadError::NotATrace { path, found: Found::Binary });
+    }
     let text = fs::read(&path).map_err(|error| ReadError::io(&path, error))?;
     match serde_json::from_slice::<Value>(&text) {
         Ok(value) if value.is_object() => Ok(from_json(&value)),

@@ -12,7 +12,7 @@ const MEASURED_PEAK: f64 = 16_710_967_296.0;
 const MEASURED_RESERVED: u64 = 19_214_106_624;
 
 fn shipped() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/memory/memory_snapshot.pickle")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/memory_snapshot.pickle")
 }
 
 #[test]

@@ -220,9 +220,9 @@ pub(crate) struct DiagnoseOptions {
 }
 
 /// No step is shorter than a kernel's launch.
-const SHORTEST_STEP_MS: f64 = 0.01;
+pub(crate) const SHORTEST_STEP_MS: f64 = 0.01;
 /// An hour.
-const LONGEST_STEP_MS: f64 = 3_600_000.0;
+pub(crate) const LONGEST_STEP_MS: f64 = 3_600_000.0;
 
 /// `30s`, `5m`, or seconds alone.
 fn duration(text: &str) -> Result<Duration, String> {

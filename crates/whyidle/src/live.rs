@@ -21,6 +21,10 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn of(options: &LiveOptions) -> io::Result<Self> {
         match &options.out {
+            // What lies there already would be overwritten, or taken for this run's.
+            Some(dir) if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) => {
+                Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is not empty", dir.display())))
+            }
             Some(dir) => Ok(Self { dir: dir.clone(), temporary: None }),
             None => {
                 let temporary = tempfile::Builder::new().prefix("whyidle-").tempdir()?;

@@ -19,7 +19,7 @@ use whyidle_report::{
     CAUSES, refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
 };
 
-use crate::args::{Format, TraceOptions};
+use crate::args::{Format, LONGEST_STEP_MS, SHORTEST_STEP_MS, TraceOptions};
 use crate::explain;
 use crate::output::Output;
 use crate::progress;
@@ -218,11 +218,12 @@ pub(crate) fn said(recorded: &Recording) -> Said {
 /// The recording's unprofiled step: its mean, else the median of its later half, where the host no
 /// longer runs ahead.
 pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
-    recorded.step_ms_mean.or_else(|| {
+    let said = recorded.step_ms_mean.or_else(|| {
         let mut later = recorded.steps_host_ms[recorded.steps_host_ms.len() / 2..].to_vec();
         later.sort_by(f64::total_cmp);
         later.get(later.len() / 2).copied()
-    })
+    });
+    said.filter(|ms| (SHORTEST_STEP_MS..=LONGEST_STEP_MS).contains(ms))
 }
 
 fn prepare<'a>(

@@ -69,7 +69,8 @@ struct Config<'a> {
 
 impl Config<'_> {
     fn number(&self, name: &str) -> Option<u64> {
-        self.fields.get(name).and_then(Value::as_u64)
+        // Larger figures are slips, and their products are no numbers.
+        self.fields.get(name).and_then(Value::as_u64).filter(|&number| number <= 1 << 21)
     }
 
     fn need(&self, name: &'static str) -> Result<u64, PlanError> {

@@ -78,7 +78,7 @@ impl Model {
             .filter(|tensor| tensor.role == Role::Expert)
             .map(|tensor| tensor.elements * tensor.count)
             .sum();
-        self.parameters() - experts + experts / moe.experts * moe.top_k
+        self.parameters() - experts + experts.checked_div(moe.experts).unwrap_or(0) * moe.top_k
     }
 
     fn embeddings(&self, list: &mut List) {

@@ -167,6 +167,7 @@ plan-error-config-not-json = the configuration is no JSON object. Give the confi
 plan-error-config-missing = the configuration of a { $architecture } model has no { $name }
 plan-error-heads-hidden = the hidden width { $hidden } is no multiple of { $heads } heads. Give head_dim
 plan-error-kv-heads = { $heads } query heads are no multiple of { $kv_heads } key-value heads
+plan-error-gpus = At most { $most } GPUs can be planned for.
 plan-error-zero = { $name } must be above 0
 plan-error-tensor-parallel = { $tp } tensor-parallel ranks cannot share { $heads } heads with { $kv_heads } key-value heads. Take a divisor of both
 plan-error-pipeline = { $layers } layers cannot be divided into { $pp } equal parts

@@ -165,6 +165,7 @@ plan-error-config-not-json = 配置不是 JSON 对象。请给出 transformers �
 plan-error-config-missing = { $architecture } 模型的配置里没有 { $name }
 plan-error-heads-hidden = 隐藏维度 { $hidden } 不是头数 { $heads } 的整数倍。请给出 head_dim
 plan-error-kv-heads = { $heads } 个查询头不是 { $kv_heads } 个 KV 头的整数倍
+plan-error-gpus = 最多规划 { $most } 张 GPU。
 plan-error-zero = { $name } 必须大于 0
 plan-error-tensor-parallel = { $tp } 路张量并行分不了 { $heads } 个头和 { $kv_heads } 个 KV 头。请取两者的公约数
 plan-error-pipeline = { $layers } 层分不成相等的 { $pp } 份

@@ -15,9 +15,9 @@ use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, memory, read_trace};
 use whyidle_report::{CalibratedPlan, PlanReport};
 
+use super::Failure;
 use super::described::{change, described, divide, faster, machine, model, schedule};
 use super::options::{EFFICIENCY, PlanOptions};
-use super::{Failure, searched};
 use crate::output::Output;
 use crate::progress;
 use crate::trace::{measured_step_ms, said};
@@ -179,13 +179,6 @@ fn report(
         allocated,
         step,
     };
-    if let Some(global_batch) = options.global_batch {
-        let efficiency = options.efficiency.unwrap_or_else(|| calibration.efficiency_of_long_rows());
-        let extra = calibration.difference.max(0.0);
-        let mut found = searched(options, setup, gpu, gpus, global_batch, (efficiency, extra))?;
-        found.calibrated = Some(about(false, None, None));
-        return Ok(found);
-    }
     divide(options, &mut setup, gpus)?;
     setup.check()?;
     let network = link(&options.network)?;

@@ -12,6 +12,9 @@ use super::options::PlanOptions;
 /// The GPU where none is named.
 const DEFAULT_GPU: &str = "h100";
 
+/// More GPUs than any job has are a slip.
+const MOST_GPUS: u64 = 1 << 17;
+
 /// `h100x8` → the GPU and 8.
 pub(super) fn machine(options: &PlanOptions) -> Result<(Gpu, u64), PlanError> {
     let own = match &options.gpu_table {
@@ -26,6 +29,9 @@ pub(super) fn machine(options: &PlanOptions) -> Result<(Gpu, u64), PlanError> {
         }
         _ => (wanted, 1),
     };
+    if count > MOST_GPUS {
+        return Err(PlanError::new("plan-error-gpus").with("most", MOST_GPUS));
+    }
     if count == 0 {
         return Err(PlanError::new("plan-error-zero").with("name", "--gpu"));
     }
@@ -47,8 +53,12 @@ pub(super) fn faster(gpu: &mut Gpu, options: &PlanOptions) {
 
 /// Reads a text file.
 pub(super) fn read(path: &Path) -> Result<String, PlanError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| PlanError::new("plan-error-read").with("path", path.display()).with("reason", error))
+    let text = if path.exists() && !path.is_file() {
+        Err(std::io::Error::from(std::io::ErrorKind::InvalidInput))
+    } else {
+        std::fs::read_to_string(path)
+    };
+    text.map_err(|error| PlanError::new("plan-error-read").with("path", path.display()).with("reason", error))
 }
 
 /// Model, types, code and optimizer: what a search keeps.

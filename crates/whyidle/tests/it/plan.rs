@@ -210,7 +210,7 @@ fn a_budget_has_days_and_a_price() {
 #[test]
 fn a_memory_snapshot_gives_the_peak() {
     let folder = tempfile::tempdir().unwrap();
-    let snapshot = crate::support::root().join("testdata/memory/memory_snapshot.pickle");
+    let snapshot = crate::support::root().join("crates/whyidle-readers/tests/data/memory_snapshot.pickle");
     std::fs::copy(snapshot, folder.path().join("memory_snapshot.pickle")).unwrap();
     let says = r#"{"step_ms_mean": 58.38, "batch": 16, "seq": 1024, "gpu": "NVIDIA H200"}"#;
     std::fs::write(folder.path().join("recording.json"), says).unwrap();
