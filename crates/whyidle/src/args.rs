@@ -117,6 +117,17 @@ pub(crate) struct TraceOptions {
     pub(crate) device: Option<i32>,
 }
 
+/// How `attach`, `run` and `diagnose` print their verdict.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Showing {
+    /// How to print the verdict
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Show evidence, remedies in full, and what each instrument says
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
 /// What `attach` and `run` share.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LiveOptions {
@@ -132,12 +143,8 @@ pub(crate) struct LiveOptions {
     /// The true step time in milliseconds, if the program prints it
     #[arg(long, value_name = "MS", value_parser = positive_ms)]
     pub(crate) step_ms: Option<f64>,
-    /// How to print the verdict
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    pub(crate) format: Format,
-    /// Show evidence, remedies in full, and what each instrument says
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
 }
 
 /// Options of `attach`.
@@ -211,12 +218,8 @@ pub(crate) struct DiagnoseOptions {
     /// The true step time in milliseconds, measured without a profiler
     #[arg(long, value_name = "MS", value_parser = positive_ms)]
     pub(crate) step_ms: Option<f64>,
-    /// How to print the verdict
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    pub(crate) format: Format,
-    /// Show evidence, remedies in full, and what each instrument says
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
 }
 
 /// No step is shorter than a kernel's launch.

@@ -11,16 +11,17 @@ use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
 use crate::UNREADABLE;
-use crate::args::{DiagnoseOptions, Format, TraceOptions};
+use crate::args::{DiagnoseOptions, Format, Showing, TraceOptions};
 use crate::output::Output;
 use crate::trace::{self, NoVerdict};
 
 pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
-    print(&options.dir, options.step_ms, options.format, options.verbose, output)
+    print(&options.dir, options.step_ms, options.showing, output)
 }
 
 /// Prints the verdict of the recording in `dir`.
-pub(crate) fn print(dir: &Path, step_ms: Option<f64>, format: Format, verbose: bool, output: &Output) -> u8 {
+pub(crate) fn print(dir: &Path, step_ms: Option<f64>, showing: Showing, output: &Output) -> u8 {
+    let Showing { format, verbose } = showing;
     match verdict(dir, step_ms, output) {
         Ok(verdict) => trace::print(&verdict, format, verbose, output),
         Err(NoVerdict::Unread(error)) => {

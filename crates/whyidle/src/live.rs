@@ -39,7 +39,7 @@ impl Place {
 
     /// Prints the verdict of what was recorded.
     pub(crate) fn verdict(&self, options: &LiveOptions, output: &Output) -> u8 {
-        let status = diagnose::print(&self.dir, options.step_ms, options.format, options.verbose, output);
+        let status = diagnose::print(&self.dir, options.step_ms, options.showing, output);
         if self.temporary.is_none() {
             output.say(&Message::new("cli-live-kept").name("dir", self.dir.display().to_string()));
         }

@@ -205,7 +205,7 @@ fn report(
         efficiency,
         free: options.free,
         search: None,
-        tokens: options.tokens.map(|billions| billions * 1e9),
+        tokens: options.tokens(),
         price: options.price,
         calibrated: Some(about(same, Some(allocated), step)),
     })

@@ -96,7 +96,7 @@ fn plan(options: &PlanOptions) -> Result<PlanReport, PlanError> {
         efficiency,
         free: options.free,
         search: None,
-        tokens: options.tokens.map(|billions| billions * 1e9),
+        tokens: options.tokens(),
         price: options.price,
         calibrated: None,
     })
@@ -139,7 +139,7 @@ fn searched(
         efficiency,
         free: options.free,
         search: Some(found),
-        tokens: options.tokens.map(|billions| billions * 1e9),
+        tokens: options.tokens(),
         price: options.price,
         calibrated: None,
     })

@@ -171,6 +171,13 @@ pub(crate) struct PlanOptions {
     pub(super) price: Option<f64>,
 }
 
+impl PlanOptions {
+    /// Tokens to train on.
+    pub(super) fn tokens(&self) -> Option<f64> {
+        self.tokens.map(|billions| billions * 1e9)
+    }
+}
+
 const MODEL: &str = "The model in figures";
 const PROGRAM: &str = "The program";
 const RANKS: &str = "Ranks";

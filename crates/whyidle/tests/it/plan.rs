@@ -42,6 +42,13 @@ fn json(args: &[&str]) -> Value {
     value
 }
 
+/// The network of the recordings whose names begin with `fed`.
+#[rustfmt::skip]
+const FED: &[&str] = &[
+    "--layers", "12", "--hidden", "1024", "--heads", "16", "--vocab", "32000",
+    "--code", "torch", "--loss", "kept-logits",
+];
+
 #[test]
 fn json_obeys_its_schema() {
     assert!(json(&LLAMA)["search"]["judged"].as_u64().unwrap() > 1000);
@@ -55,23 +62,7 @@ fn json_obeys_its_schema() {
         let value = json(&["plan", "--calibrate", recording, "--batch", "2"]);
         assert_eq!(value["calibrated"]["same"], false, "{recording}");
     }
-    let offline = json(&[
-        "plan",
-        "--calibrate",
-        "testdata/fed_small/case.json",
-        "--layers",
-        "12",
-        "--hidden",
-        "1024",
-        "--heads",
-        "16",
-        "--vocab",
-        "32000",
-        "--code",
-        "torch",
-        "--loss",
-        "kept-logits",
-    ]);
+    let offline = json(&[&["plan", "--calibrate", "testdata/fed_small/case.json"][..], FED].concat());
     assert_eq!(offline["calibrated"]["counted"], true);
 }
 
@@ -146,24 +137,7 @@ fn refusals_and_plans_that_do_not_fit() {
 /// What a compiler hides in the trace can be described; the recording beside it still measures it.
 #[test]
 fn a_compiled_run_is_calibrated_on_its_recording() {
-    let described = [
-        "plan",
-        "--calibrate",
-        "testdata/fed_compiled",
-        "--layers",
-        "12",
-        "--hidden",
-        "1024",
-        "--heads",
-        "16",
-        "--vocab",
-        "32000",
-        "--code",
-        "torch",
-        "--loss",
-        "kept-logits",
-        "--compiled",
-    ];
+    let described = [&["plan", "--calibrate", "testdata/fed_compiled"][..], FED, &["--compiled"]].concat();
     let value = json(&described);
     let of = |key: &str| value["calibrated"][key].as_f64().unwrap();
     assert!((of("predicted") / of("peak") - 1.0).abs() < 0.02, "{} {}", of("predicted"), of("peak"));
