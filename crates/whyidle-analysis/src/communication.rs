@@ -3,6 +3,7 @@
 //! One rank cannot tell transfer from waiting: every length here is both together.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use whyidle_model::{CollectiveOwner, GpuId, Trace};
 
 use crate::facts::{DeviceFacts, Facts};
@@ -10,7 +11,7 @@ use crate::kernelclass::Work;
 use crate::ledger::Line;
 
 /// Kind of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// Sum (or other reduction) on all ranks.
     AllReduce,
@@ -89,11 +90,7 @@ pub fn collectives(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Vec<Us
             let described = arguments.get(&id.0);
             let recorded = described.map(|collective| kind(trace.names.get(collective.name)));
             let kind = kind_of(trace, facts, id, recorded);
-            let bytes = described.and_then(|collective| {
-                let elements = collective.in_elements.max(collective.out_elements);
-                let width = element_bytes(trace.names.get(collective.dtype))?;
-                elements.checked_mul(width).filter(|&bytes| bytes > 0)
-            });
+            let bytes = described.and_then(|collective| bytes_of(trace, collective));
             let in_backward = facts.tree.launch_of(id).is_some_and(|call| facts.tree.is_backward(call));
             Use {
                 activity: id,
@@ -107,9 +104,16 @@ pub fn collectives(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> Vec<Us
         .collect()
 }
 
+/// Bytes of the whole tensor of a collective, where the framework recorded them.
+pub(crate) fn bytes_of(trace: &Trace, collective: &whyidle_model::Collective) -> Option<i64> {
+    let elements = collective.in_elements.max(collective.out_elements);
+    let width = element_bytes(trace.names.get(collective.dtype))?;
+    elements.checked_mul(width).filter(|&bytes| bytes > 0)
+}
+
 /// The kind of a collective: by its kernel; a send-receive kernel also carries all-to-all, so there the
 /// host's annotation around the launch decides, and without one nothing is claimed.
-fn kind_of(trace: &Trace, facts: &Facts, id: GpuId, recorded: Option<Kind>) -> Kind {
+pub(crate) fn kind_of(trace: &Trace, facts: &Facts, id: GpuId, recorded: Option<Kind>) -> Kind {
     let named = kind(trace.names.get(trace.gpu.name[id.index()]));
     match named {
         Kind::Other => recorded.unwrap_or(named),

@@ -11,6 +11,7 @@ pub mod kernelclass;
 pub mod ledger;
 mod lines;
 pub mod operators;
+pub mod ranks;
 pub mod rates;
 pub mod shapes;
 pub mod signals;

@@ -1,12 +1,14 @@
 //! The lines of the ledger, and what goes on which.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernelclass::Work;
 use crate::tree::Context;
 
 macro_rules! lines {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $kind:ident;)*) => {
         /// A line of the ledger.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Line { $($(#[$doc])* $variant,)* }
 

@@ -18,7 +18,7 @@ use whyidle_replay::unprofiled::{self, Fit, OpenEnded, Refused, Trust};
 
 use crate::edit::RUNS_DIFFER;
 use crate::known::Known;
-use crate::projection::project;
+use crate::projection::parts;
 use crate::verdict::{Basis, Estimate};
 
 /// Above this replay error, or with more time than this that no edge explains, nothing is predicted.
@@ -62,7 +62,9 @@ pub struct Replayed {
     pub fidelity: Fidelity,
     /// Host steps that are replayed.
     pub steps: Range<usize>,
-    /// Lengths without the profiler, fitted to the true step.
+    /// Lengths without the profiler, as its cost model has them.
+    pub corrected: Lengths,
+    /// The same, fitted to the true step.
     pub lengths: Lengths,
     /// How they were fitted.
     pub fit: Option<Fit>,
@@ -141,7 +143,8 @@ impl<'a> Case<'a> {
             }
             let open_ended = open_ended(trace, &device, replayed, several_ranks);
             replayed.open_ended = open_ended;
-            replayed.fit_to(facts, step.ns, basis, open_ended);
+            let transfers = transfers(trace, facts, &device, &replayed.program);
+            replayed.fit_to(facts, &transfers, step.ns, basis, open_ended);
         }
         let lines = Vec::new();
         let mut case = Self {
@@ -159,7 +162,7 @@ impl<'a> Case<'a> {
             models: OnceLock::new(),
             collectives: OnceLock::new(),
         };
-        case.lines = project(&case);
+        case.lines = parts(&case).project(case.step);
         case
     }
 
@@ -431,17 +434,42 @@ impl Replayed {
         [error, slack, unrecorded].into_iter().all(|share| share <= REPLAY_LIMIT)
     }
 
-    fn fit_to(&mut self, facts: &Facts, step_ns: i64, basis: Basis, open_ended: OpenEnded) {
+    fn fit_to(
+        &mut self,
+        facts: &Facts,
+        transfers: &[i64],
+        step_ns: i64,
+        basis: Basis,
+        open_ended: OpenEnded,
+    ) {
         if basis == Basis::Traced {
             self.lengths = Lengths::recorded(&self.program);
         } else {
             let steps = self.steps.clone();
+            let (program, works) = (&self.program, &facts.works);
             let fit =
-                unprofiled::fit(&self.program, &facts.works, &mut self.lengths, steps, step_ns, open_ended);
+                unprofiled::fit(program, works, transfers, &mut self.lengths, steps, step_ns, open_ended);
             self.fit = Some(fit);
         }
         self.period = steady(&self.program, &self.lengths, self.steps.clone()).period;
     }
+}
+
+/// How much of each GPU node is surely transfer, ns: for a collective the shortest one of its kind and size, which may
+/// still hold waiting, but no more of it than all the others; 0 for anything else.
+fn transfers(trace: &Trace, facts: &Facts, device: &DeviceFacts, program: &Program) -> Vec<i64> {
+    let mut bytes: FxHashMap<u32, Option<i64>> = FxHashMap::default();
+    let mut shortest: FxHashMap<(Sym, Option<i64>), i64> = FxHashMap::default();
+    for one in communication::collectives(trace, facts, device) {
+        bytes.insert(one.activity.0, one.bytes);
+        let least = shortest.entry((trace.gpu.name[one.activity.index()], one.bytes)).or_insert(one.ns);
+        *least = one.ns.min(*least);
+    }
+    let of = |node: &whyidle_replay::program::GpuNode| {
+        let size = bytes.get(&node.activity.0)?;
+        shortest.get(&(trace.gpu.name[node.activity.index()], *size)).copied()
+    };
+    program.gpu.iter().map(|node| of(node).unwrap_or(0)).collect()
 }
 
 fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {
@@ -524,6 +552,7 @@ fn prepare(trace: &Trace, facts: &Facts, device: &DeviceFacts, ruler: &Ruler) ->
         steps: 0..program.steps.len(),
         program,
         fidelity,
+        corrected: lengths.clone(),
         lengths,
         fit: None,
         period: 0,

@@ -5,6 +5,7 @@
 //! is, what a remedy costs the host.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
@@ -15,6 +16,7 @@ use whyidle_replay::program::{HostNode, Program};
 use whyidle_replay::simulate::{Lengths, steady};
 
 use crate::case::{Case, Replayed};
+use crate::ids::{self, Id};
 use crate::verdict::{Change, Estimate, Gain, Method};
 
 /// The same step timed in another run, relative to itself.
@@ -187,67 +189,92 @@ pub(crate) fn gain_together(case: &Case<'_>, edits: &[&Edit<'_>]) -> Option<Gain
     edits.iter().for_each(|edit| (edit.apply)(&replayed.program, &mut lengths));
     let steps = replayed.steps.clone();
     let after = steady(&replayed.program, &lengths, steps.clone());
-    let per_sample: f64 = edits.iter().map(|edit| edit.per_sample).product();
+    let terms = terms(case, edits);
     let (device_bound, limit) = limit(case, replayed, &lengths);
-    let ns = ((case.step.ns - replayed.period + after.period) as f64 * per_sample) as i64;
-    let mut reached = Reached { ns, limit };
-    let any = |of: fn(&Edit<'_>) -> bool| edits.iter().any(|edit| of(edit));
-    if !any(|edit| edit.shortens_kernels) {
-        // No change on the host makes kernels shorter.
-        reached.not_below(case.kernels_ns(), "compute.bound");
-    }
-    if edits.iter().all(|edit| edit.kernels.is_some()) {
-        // What goes is the kernels' time and the pauses before them; a replay that saves more has moved waits of
-        // other ranks, whose length is not this rank's to change.
-        let most: i64 = edits.iter().filter_map(|edit| edit.kernels).map(|k| k.best + k.pauses).sum();
-        reached.ns = reached.ns.max(case.step.ns - most);
-    }
-    // The collectives' own time is no limit where another edit makes them fewer.
-    let eased = any(|edit| edit.eases_collectives);
-    let floors =
-        edits.iter().filter_map(|edit| edit.floor).filter(|(_, limit)| !eased || *limit != "comm.exposed");
-    floors.for_each(|(ns, limit)| reached.not_below(ns, limit));
-    if case.is_paced_by_loader() && !any(|edit| edit.feeds) {
-        // The loader delivers at its own pace, whatever else becomes faster.
-        reached.not_below(case.step.ns, "data.workers");
-    }
-    if case.is_paced_by_neighbours() && !any(|edit| edit.fills) {
-        // A stage that waits for its neighbours only waits longer when its own work shrinks; what the others would
-        // gain is not in this trace.
-        reached.not_below(case.step.ns, "pipeline.bubble");
-    }
-    let longest = if any(|edit| edit.lengthens) { i64::MAX } else { case.step.ns.max(1) };
-    let ns = reached.ns.clamp(1, longest);
+    let replayed_ns = case.step.ns - replayed.period + after.period;
+    let (ns, next_limit) = terms.step(replayed_ns, limit);
     let weakest = edits.iter().map(|edit| edit.method).max().unwrap_or(last.method);
     if weakest == Method::Bound {
         // Anything from there up to today's step.
         let high_ns = case.step.high_ns.max(ns);
         let step_after = Estimate { ns, low_ns: ns, high_ns };
         let change = last.change.clone();
-        return Some(Gain { step_after, method: weakest, change, next_limit: reached.limit });
+        return Some(Gain { step_after, method: weakest, change, next_limit });
     }
     let mut step_after = interval(case, edits, ns, device_bound);
     let slower: f64 = edits.iter().map(|edit| edit.slower_host).product();
     if slower > 1.0 {
         slow_host(&replayed.program, &mut lengths, slower);
         let slowed = steady(&replayed.program, &lengths, steps).period;
-        let ns = ((case.step.ns - replayed.period + slowed) as f64 * per_sample) as i64;
-        step_after.high_ns = step_after.high_ns.max(ns.min(longest));
+        let ns = ((case.step.ns - replayed.period + slowed) as f64 * terms.per_sample) as i64;
+        step_after.high_ns = step_after.high_ns.max(ns.min(terms.longest));
     }
-    Some(Gain { step_after, method: weakest, change: last.change.clone(), next_limit: reached.limit })
+    Some(Gain { step_after, method: weakest, change: last.change.clone(), next_limit })
 }
 
-/// A step after an edit, and what limits it.
-struct Reached {
-    ns: i64,
-    limit: &'static str,
+/// What holds of a step after edits, whatever its replay says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    /// New step per today's samples over the replayed one.
+    pub per_sample: f64,
+    /// It gets no shorter than this, ns, and which cause limits it.
+    #[serde(deserialize_with = "ids::limit")]
+    pub floor: Option<(i64, Id)>,
+    /// It gets no longer than this, ns.
+    pub longest: i64,
 }
 
-impl Reached {
-    fn not_below(&mut self, ns: i64, limit: &'static str) {
-        if self.ns < ns {
-            (self.ns, self.limit) = (ns, limit);
-        }
+impl Terms {
+    /// The step per today's samples where a replay gives `replayed`, ns, and what limits it.
+    pub(crate) fn step(&self, replayed: i64, limit: &'static str) -> (i64, &'static str) {
+        let ns = (replayed as f64 * self.per_sample) as i64;
+        let (ns, limit) = match self.floor {
+            Some((floor, limit)) if ns < floor => (floor, limit),
+            _ => (ns, limit),
+        };
+        (ns.clamp(1, self.longest.max(1)), limit)
+    }
+}
+
+/// The lengths of a case's replay after an edit, and what holds of the step. `None` where nothing may be predicted.
+pub(crate) fn applied(case: &Case<'_>, edit: &Edit<'_>) -> Option<(Lengths, Terms)> {
+    let replayed = case.replay.as_ref().filter(|replayed| replayed.is_usable())?;
+    let mut lengths = replayed.lengths.clone();
+    (edit.apply)(&replayed.program, &mut lengths);
+    Some((lengths, terms(case, &[edit])))
+}
+
+fn terms(case: &Case<'_>, edits: &[&Edit<'_>]) -> Terms {
+    let any = |of: fn(&Edit<'_>) -> bool| edits.iter().any(|edit| of(edit));
+    let mut floors: Vec<(i64, &'static str)> = Vec::new();
+    if !any(|edit| edit.shortens_kernels) {
+        // No change on the host makes kernels shorter.
+        floors.push((case.kernels_ns(), "compute.bound"));
+    }
+    if edits.iter().all(|edit| edit.kernels.is_some()) {
+        // What goes is the kernels' time and the pauses before them; a replay that saves more has moved waits of
+        // other ranks, whose length is not this rank's to change.
+        let most: i64 = edits.iter().filter_map(|edit| edit.kernels).map(|k| k.best + k.pauses).sum();
+        floors.push((case.step.ns - most, "compute.bound"));
+    }
+    // The collectives' own time is no limit where another edit makes them fewer.
+    let eased = any(|edit| edit.eases_collectives);
+    floors.extend(
+        edits.iter().filter_map(|edit| edit.floor).filter(|(_, limit)| !eased || *limit != "comm.exposed"),
+    );
+    if case.is_paced_by_loader() && !any(|edit| edit.feeds) {
+        // The loader delivers at its own pace, whatever else becomes faster.
+        floors.push((case.step.ns, "data.workers"));
+    }
+    if case.is_paced_by_neighbours() && !any(|edit| edit.fills) {
+        // A stage that waits for its neighbours only waits longer when its own work shrinks; what the others would
+        // gain is not in this trace.
+        floors.push((case.step.ns, "pipeline.bubble"));
+    }
+    Terms {
+        per_sample: edits.iter().map(|edit| edit.per_sample).product(),
+        floor: floors.into_iter().max_by_key(|&(ns, _)| ns),
+        longest: if any(|edit| edit.lengthens) { i64::MAX } else { case.step.ns.max(1) },
     }
 }
 

@@ -39,8 +39,8 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted
     findings.sort_by_key(|finding| {
         (std::cmp::Reverse(weight(finding, step)), std::cmp::Reverse(finding.cost.ns), finding.cause)
     });
-    let ruling = rule(shown, &findings);
     let ledger = lines(shown);
+    let ruling = rule(shown, &ledger, &findings);
     let resident: i64 = shown.working() + shown.line(Line::Communication).ns;
     let mut quality = notes(shown.trace);
     quality.extend(step_notes(shown));
@@ -60,6 +60,7 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted
         ladder: ladder(shown, &findings, &ruling),
         what_if: wanted.what_if.iter().map(|asked| answer(shown, asked)).collect(),
         critical_path,
+        together: None,
         ruling,
         findings,
         replay: shown.replay.as_ref().map(|replayed| ReplayQuality {
@@ -135,11 +136,7 @@ fn lines(case: &Case<'_>) -> Vec<verdict::Line> {
         .iter()
         .map(|&line| verdict::Line {
             id: line.id(),
-            kind: match line.kind() {
-                Kind::Working => LineKind::Working,
-                Kind::Waiting => LineKind::Waiting,
-                Kind::Rest => LineKind::Rest,
-            },
+            kind: LineKind::of(line.kind()),
             traced_ns: case.device.ledger.total(line),
             unprofiled: case.line(line),
             share: case.share(case.line(line).ns),
@@ -147,12 +144,7 @@ fn lines(case: &Case<'_>) -> Vec<verdict::Line> {
         })
         .filter(|line| line.traced_ns != 0 || line.unprofiled.ns != 0)
         .collect();
-    let order = |kind: LineKind| match kind {
-        LineKind::Working => 0,
-        LineKind::Waiting => 1,
-        LineKind::Rest => 2,
-    };
-    lines.sort_by_key(|line| (order(line.kind), std::cmp::Reverse(line.unprofiled.ns), line.id));
+    lines.sort_by_key(verdict::Line::order);
     lines
 }
 
@@ -180,6 +172,7 @@ fn ranks(cases: &[Case<'_>], first: &[verdict::Line]) -> Vec<RankVerdict> {
             step: step_of(case),
             working_share: case.share(case.working()),
             ledger: if at == 0 { first.to_vec() } else { lines(case) },
+            lateness: None,
         })
     };
     cases.iter().enumerate().filter_map(brief).collect()

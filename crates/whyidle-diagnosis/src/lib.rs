@@ -9,11 +9,13 @@ mod critical;
 mod details;
 mod edit;
 mod give_back;
+mod ids;
 mod judge;
 mod known;
 mod ladder;
 mod message;
 mod projection;
+mod ranks;
 mod recording;
 mod refuse;
 mod ruling;
@@ -25,11 +27,14 @@ pub use give_back::{Returned, calibrate, give_back};
 pub use judge::{Wanted, judge};
 pub use known::Known;
 pub use message::{Arg, Message};
+pub use ranks::{
+    Clock, Digest, Group, NotOneJob, Ranks, SCHEMA as DIGEST_SCHEMA, TogetherFacts, Transfer, judge_ranks,
+};
 pub use recording::{Run, add_samples, judge_recording};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
-    Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Line,
-    LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling,
-    Rung, Step, Subject, Total, Verdict,
+    Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Lateness,
+    Line, LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality,
+    Ruling, Rung, Step, Subject, Total, Verdict,
 };
 pub use what_if::{Answer, NotUnderstood, Takes, WhatIf};

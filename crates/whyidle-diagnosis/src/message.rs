@@ -1,10 +1,13 @@
 //! What is said, without language: a message id and its arguments. The report crate
 //! holds the wording in every language under the same id.
 
+use serde::{Deserialize, Serialize};
 use whyidle_model::Interner;
 
+use crate::ids::{self, Id};
+
 /// An argument of a [`Message`]. The variant says how it is printed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arg {
     /// A time, ns; printed in the unit that reads best.
     Time(i64),
@@ -25,12 +28,14 @@ pub enum Arg {
 }
 
 /// A message id and its arguments.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// The id under which the catalogues hold the wording.
-    pub id: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub id: Id,
     /// Named arguments.
-    pub args: Vec<(&'static str, Arg)>,
+    #[serde(deserialize_with = "ids::named")]
+    pub args: Vec<(Id, Arg)>,
 }
 
 impl Message {

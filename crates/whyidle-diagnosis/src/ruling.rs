@@ -1,29 +1,101 @@
 //! The ruling: does anything wait, what is the first thing to change, and how sure is that.
 
-use whyidle_analysis::ledger::{Kind, Line};
-
+use whyidle_analysis::ledger::Line;
 use whyidle_replay::simulate::Fidelity;
 use whyidle_replay::unprofiled::Refused;
 
 use crate::case::{Case, REPLAY_LIMIT};
-use crate::causes::cause;
 use crate::message::Message;
+use crate::ranks::words;
 use crate::refuse::lost_share;
-use crate::verdict::{Basis, Confidence, Finding, Gain, Method, Ruling};
+use crate::verdict::{self, Basis, Confidence, Estimate, Finding, Gain, LineKind, Method, Ruling};
 
 /// Waits below this share of the unprofiled step, all together, are health.
 pub(crate) const HEALTHY: f64 = 0.10;
 /// A decision this near its threshold, relative to it, is uncertain.
 const NEAR: f64 = 0.10;
 
-/// Rules on a case with its findings, which are sorted by gain.
-pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
-    let waits = waiting_share(case);
-    let healthy = waits + unaccounted_share(case) < HEALTHY;
+/// The step and where it goes: what a ruling weighs findings against.
+#[derive(Clone, Copy)]
+pub(crate) struct Standing<'a> {
+    /// The unprofiled step.
+    pub step: Estimate,
+    /// Its ledger.
+    pub ledger: &'a [verdict::Line],
+}
+
+impl Standing<'_> {
+    fn share(&self, ns: i64) -> f64 {
+        ns as f64 / self.step.ns.max(1) as f64
+    }
+
+    fn of_kind(&self, kind: LineKind) -> i64 {
+        self.ledger.iter().filter(|line| line.kind == kind).map(|line| line.unprofiled.ns).sum()
+    }
+
+    fn line(&self, line: Line) -> i64 {
+        self.ledger.iter().filter(|one| one.id == line.id()).map(|one| one.unprofiled.ns).sum()
+    }
+
+    /// All waits together, as a share of the unprofiled step.
+    fn waiting_share(&self) -> f64 {
+        self.share(self.of_kind(LineKind::Waiting))
+    }
+
+    /// Time that is neither work nor a named wait, beyond the pauses of any stream of kernels: nobody can call a run
+    /// healthy on it.
+    fn unaccounted_share(&self) -> f64 {
+        let unknown = self.line(Line::Unexplained) + self.line(Line::Outside);
+        self.share(unknown) + (self.share(self.line(Line::Latency)) - PAUSES).max(0.0)
+    }
+
+    /// Waits and what is unaccounted for, which decide on health.
+    pub(crate) fn not_working(&self) -> f64 {
+        self.waiting_share() + self.unaccounted_share()
+    }
+
+    /// The gain is larger than its own interval is wide to the wrong side, and than noise.
+    fn is_clear(&self, gain: &Gain) -> bool {
+        let saved = self.step.ns - gain.step_after.ns;
+        let doubt = gain.step_after.high_ns - gain.step_after.ns - (self.step.high_ns - self.step.ns);
+        saved > doubt.max(0) && self.share(saved) >= CLEAR
+    }
+}
+
+/// What a ruling decides before it is worded.
+pub(crate) struct Decided {
+    /// The first thing to change.
+    pub primary: &'static str,
+    /// Nothing to speak of waits.
+    pub healthy: bool,
+    /// An inefficiency of the GPU's own work gains clearly.
+    pub inefficient: bool,
+}
+
+/// Rules on a case with its ledger and its findings, which are sorted by gain.
+pub(crate) fn rule(case: &Case<'_>, ledger: &[verdict::Line], findings: &[Finding]) -> Ruling {
+    let standing = Standing { step: case.step, ledger };
+    let Decided { primary, healthy, inefficient } = decide(&standing, findings);
+    let efficient = if inefficient {
+        Some(false)
+    } else if case.trace.meta.record_shapes {
+        Some(true)
+    } else {
+        // Without shapes the kernels' efficiency cannot be judged.
+        None
+    };
+    let (confidence, doubts) = confidence(case, &standing);
+    let sentence = sentence(&standing, healthy, findings.iter().find(|finding| finding.cause == primary));
+    Ruling { primary, healthy, efficient, confidence, doubts, sentence }
+}
+
+/// What is first to change, and whether anything waits. Findings are sorted by gain.
+pub(crate) fn decide(standing: &Standing<'_>, findings: &[Finding]) -> Decided {
+    let healthy = standing.not_working() < HEALTHY;
     let clear = |finding: &&Finding| {
         // Where nothing to speak of waits, no wait is worth being the first thing to change.
         let candidate = !healthy || is_work(finding.cause);
-        candidate && finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain))
+        candidate && finding.gain.as_ref().is_some_and(|gain| standing.is_clear(gain))
     };
     // A larger batch changes the training; it comes first only where nothing else helps.
     let best = findings
@@ -40,19 +112,9 @@ pub(crate) fn rule(case: &Case<'_>, findings: &[Finding]) -> Ruling {
     };
     let inefficient = findings.iter().any(|finding| {
         let own = finding.cause.starts_with("compute.") || finding.cause == "memory.recompute";
-        own && finding.gain.as_ref().is_some_and(|gain| is_clear(case, gain))
+        own && finding.gain.as_ref().is_some_and(|gain| standing.is_clear(gain))
     });
-    let efficient = if inefficient {
-        Some(false)
-    } else if case.trace.meta.record_shapes {
-        Some(true)
-    } else {
-        // Without shapes the kernels' efficiency cannot be judged.
-        None
-    };
-    let (confidence, doubts) = confidence(case, waits + unaccounted_share(case));
-    let sentence = sentence(case, healthy, findings.iter().find(|finding| finding.cause == primary));
-    Ruling { primary, healthy, efficient, confidence, doubts, sentence }
+    Decided { primary, healthy, inefficient }
 }
 
 /// What a finding weighs in the ranking, ns: what its remedy saves, with three reservations.
@@ -70,30 +132,8 @@ pub(crate) fn weight(finding: &Finding, step_ns: i64) -> i64 {
     if gain.next_limit == "compute.bound" { saved } else { saved / 2 }
 }
 
-/// All waits together, as a share of the unprofiled step.
-pub(crate) fn waiting_share(case: &Case<'_>) -> f64 {
-    let waiting: i64 =
-        Line::ALL.iter().filter(|line| line.kind() == Kind::Waiting).map(|&line| case.line(line).ns).sum();
-    case.share(waiting)
-}
-
-/// Time that is neither work nor a named wait, beyond the pauses of any stream of kernels: nobody can call a run
-/// healthy on it.
-fn unaccounted_share(case: &Case<'_>) -> f64 {
-    let unknown = case.line(Line::Unexplained).ns + case.line(Line::Outside).ns;
-    let pauses = case.share(case.line(Line::Latency).ns);
-    case.share(unknown) + (pauses - PAUSES).max(0.0)
-}
-
 /// Pauses between kernels take 1–6 % of a step; CUDA graphs of tiny kernels show the most.
 const PAUSES: f64 = 0.10;
-
-/// The gain is larger than its own interval is wide to the wrong side, and than noise.
-fn is_clear(case: &Case<'_>, gain: &Gain) -> bool {
-    let saved = case.step.ns - gain.step_after.ns;
-    let doubt = gain.step_after.high_ns - gain.step_after.ns - (case.step.high_ns - case.step.ns);
-    saved > doubt.max(0) && case.share(saved) >= CLEAR
-}
 
 /// Steps of one program differ by this much between runs.
 pub(crate) const CLEAR: f64 = 0.03;
@@ -101,15 +141,14 @@ pub(crate) const CLEAR: f64 = 0.03;
 /// More than this share of a trace's records in doubt puts its figures in doubt.
 const SUSPICIOUS: f64 = 0.03;
 
-fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
+fn confidence(case: &Case<'_>, standing: &Standing<'_>) -> (Confidence, Vec<Message>) {
     let mut doubts = Vec::new();
     let mut confidence = Confidence::High;
     let mut doubt = |level: Confidence, message: Message| {
         confidence = confidence.min(level);
         doubts.push(message);
     };
-    if (waits - HEALTHY).abs() <= NEAR * HEALTHY {
-        let message = Message::new("doubt-near-threshold").share("share", waits).share("threshold", HEALTHY);
+    if let Some(message) = near_threshold(standing) {
         doubt(Confidence::Low, message);
     }
     match (case.basis, case.refused) {
@@ -173,19 +212,27 @@ fn confidence(case: &Case<'_>, waits: f64) -> (Confidence, Vec<Message>) {
     (confidence, doubts)
 }
 
-fn sentence(case: &Case<'_>, healthy: bool, primary: Option<&Finding>) -> Vec<Message> {
-    let working = case.kernels_ns();
+/// The doubt that health is decided within 10 % of its threshold.
+pub(crate) fn near_threshold(standing: &Standing<'_>) -> Option<Message> {
+    let waits = standing.not_working();
+    let near = (waits - HEALTHY).abs() <= NEAR * HEALTHY;
+    near.then(|| Message::new("doubt-near-threshold").share("share", waits).share("threshold", HEALTHY))
+}
+
+/// What is said first: whether anything waits, and what to change.
+pub(crate) fn sentence(standing: &Standing<'_>, healthy: bool, primary: Option<&Finding>) -> Vec<Message> {
+    let step = standing.step.ns;
+    let working = standing.of_kind(LineKind::Working);
     let mut sentence = Vec::new();
     let waiting_for = primary.filter(|finding| finding.cost.ns > 0 && !is_work(finding.cause));
     match (healthy, waiting_for) {
-        (true, _) => sentence.push(
-            Message::new("say-healthy").time("step", case.step.ns).share("working", case.share(working)),
-        ),
+        (true, _) => sentence
+            .push(Message::new("say-healthy").time("step", step).share("working", standing.share(working))),
         (false, Some(finding)) => {
-            let because = cause(finding.cause).map_or("because-unknown", |cause| cause.because);
+            let because = words(finding.cause).map_or("because-unknown", |(because, _)| because);
             sentence.push(
                 Message::new("say-waits")
-                    .time("step", case.step.ns)
+                    .time("step", step)
                     .time("working", working)
                     .time("waiting", finding.cost.ns)
                     .message("because", Message::new(because)),
@@ -193,26 +240,26 @@ fn sentence(case: &Case<'_>, healthy: bool, primary: Option<&Finding>) -> Vec<Me
         }
         (false, None) => sentence.push(
             Message::new("say-waits-somewhere")
-                .time("step", case.step.ns)
+                .time("step", step)
                 .time("working", working)
-                .share("waiting", waiting_share(case)),
+                .share("waiting", standing.waiting_share()),
         ),
     }
     let Some(finding) = primary else { return sentence };
     if is_work(finding.cause)
-        && let Some(cause) = cause(finding.cause)
+        && let Some((because, _)) = words(finding.cause)
     {
-        sentence.push(Message::new("say-inefficient").message("because", Message::new(cause.because)));
+        sentence.push(Message::new("say-inefficient").message("because", Message::new(because)));
     }
-    sentence.extend(finding.gain.as_ref().map(|gain| promise(case, finding, gain)));
+    sentence.extend(finding.gain.as_ref().map(|gain| promise(standing, finding, gain)));
     sentence
 }
 
 /// What the remedy brings, in words that promise no more than the method carries.
-fn promise(case: &Case<'_>, finding: &Finding, gain: &Gain) -> Message {
-    let limit = cause(gain.next_limit).map_or("limit-compute.bound", |cause| cause.limit);
+fn promise(standing: &Standing<'_>, finding: &Finding, gain: &Gain) -> Message {
+    let limit = words(gain.next_limit).map_or("limit-compute.bound", |(_, limit)| limit);
     let change = finding.remedy.summary.clone();
-    if !is_clear(case, gain) {
+    if !standing.is_clear(gain) {
         return Message::new("say-no-gain").message("change", change).message("limit", Message::new(limit));
     }
     let id = if gain.method == Method::Bound { "say-change-bound" } else { "say-change" };

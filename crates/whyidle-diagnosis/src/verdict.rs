@@ -1,11 +1,15 @@
 //! The verdict: what `--format json` prints, before it is put into words.
 //! Schema `whyidle.verdict/1`.
 
+use serde::{Deserialize, Serialize};
+use whyidle_analysis::ledger::Kind;
+
 use crate::Message;
+use crate::ids::{self, Id};
 use crate::what_if::Answer;
 
 /// Where the step time of a verdict comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
     /// The user said it (`--step-ms`).
     Given,
@@ -31,7 +35,7 @@ impl Basis {
 }
 
 /// A figure with its interval, ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Best figure, ns.
     pub ns: i64,
@@ -50,12 +54,13 @@ impl Estimate {
 }
 
 /// One input that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// As given, or found in a directory.
     pub path: String,
     /// `kineto`.
-    pub kind: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub kind: Id,
     /// Events in it, used or not.
     pub events: u64,
     /// Rank, where known.
@@ -63,7 +68,7 @@ pub struct Input {
 }
 
 /// What the verdict is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// Product name of the GPU shown.
     pub gpu: Option<String>,
@@ -82,10 +87,11 @@ pub struct Subject {
 }
 
 /// The step that all shares refer to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// How steps were found: `profiler-step`, `optimizer-step`, `repetition`, `window`.
-    pub found_by: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub found_by: Id,
     /// Whole steps that were analysed.
     pub count: usize,
     /// Number of the first of them, as the program counts.
@@ -105,7 +111,7 @@ pub struct Step {
 }
 
 /// Whether a ledger line is work, waiting, or neither.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LineKind {
     /// The GPU worked.
     Working,
@@ -115,11 +121,23 @@ pub enum LineKind {
     Rest,
 }
 
+impl LineKind {
+    /// That of a line of the analysis.
+    pub(crate) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Working => Self::Working,
+            Kind::Waiting => Self::Waiting,
+            Kind::Rest => Self::Rest,
+        }
+    }
+}
+
 /// One line of the ledger. Lines are exclusive and add up to the step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Stable id: `working.matmul`, `data.workers`, `host.launch`, `rest.latency`, …
-    pub id: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub id: Id,
     /// Work, waiting or rest.
     pub kind: LineKind,
     /// Time in the traced steps together, ns. Integers; they sum to the traced total exactly.
@@ -132,8 +150,15 @@ pub struct Line {
     pub details: Vec<Message>,
 }
 
+impl Line {
+    /// Work first, then waits, then the rest, each largest first.
+    pub(crate) fn order(&self) -> (LineKind, std::cmp::Reverse<i64>, Id) {
+        (self.kind, std::cmp::Reverse(self.unprofiled.ns), self.id)
+    }
+}
+
 /// How a gain was found; later ones are worth less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     /// Replay of the trace's dependency graph without the wait.
     Replay,
@@ -156,10 +181,11 @@ impl Method {
 }
 
 /// What is changed, as data: `workers` from 2 to 12.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// `workers`, `removed`, `cuda_graphs`, `fused`, `autocast`, `accumulation`, …
-    pub what: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub what: Id,
     /// Today's setting, where known.
     pub from: Option<String>,
     /// The setting after the change, where it has one.
@@ -167,7 +193,7 @@ pub struct Change {
 }
 
 /// What a remedy would bring.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// The step after it, for the samples of today's step.
     pub step_after: Estimate,
@@ -176,24 +202,26 @@ pub struct Gain {
     /// What is changed.
     pub change: Change,
     /// Cause id of what limits the step afterwards.
-    pub next_limit: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub next_limit: Id,
 }
 
 /// One piece of evidence.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The sentence.
     pub text: Message,
     /// The number in it, if it has one.
     pub value: Option<f64>,
     /// Unit of `value`: `ns`, `share`, `count`, `bytes`, `flop/s`, `bytes/s`.
-    pub unit: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub unit: Id,
     /// Operator, kernel, or file and line.
     pub place: Option<String>,
 }
 
 /// What to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remedy {
     /// One line, naming the user's own setting where it is known.
     pub summary: Message,
@@ -204,10 +232,11 @@ pub struct Remedy {
 }
 
 /// A cause that holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Cause id.
-    pub cause: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub cause: Id,
     /// Rank it was found on, where known.
     pub rank: Option<u32>,
     /// What it costs per unprofiled step.
@@ -231,7 +260,7 @@ impl Finding {
 }
 
 /// How much the verdict can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Confidence {
     /// A decision lies within 10 % of its threshold, or evidence is missing.
     Low,
@@ -254,10 +283,11 @@ impl Confidence {
 }
 
 /// The ruling.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
     /// Cause with the largest supported gain; `compute.bound` when none gains more than its interval.
-    pub primary: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub primary: Id,
     /// All waits together are below 10 % of the unprofiled step.
     pub healthy: bool,
     /// False when an inefficiency of the GPU's own work gains more than its interval; `None` when the trace cannot tell.
@@ -271,11 +301,13 @@ pub struct Ruling {
 }
 
 /// Something about the evidence that the reader must know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualityNote {
     /// Stable code.
-    pub code: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub code: Id,
     /// `info`, `suspect`, `loss`.
+    #[serde(with = "ids::severity")]
     pub severity: whyidle_model::Severity,
     /// How often.
     pub count: u64,
@@ -284,12 +316,13 @@ pub struct QualityNote {
 }
 
 /// A named total with its count: a kernel, an operator, a module, a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
     /// Name as in the trace.
     pub name: String,
     /// Ledger line or kind it belongs to.
-    pub kind: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub kind: Id,
     /// How many, over all steps analysed.
     pub count: u64,
     /// Time over all steps analysed, ns: a union per name where activities overlap.
@@ -299,7 +332,7 @@ pub struct Total {
 }
 
 /// Tables for `-v`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Details {
     /// Kernels by time.
     pub kernels: Vec<Total>,
@@ -314,7 +347,7 @@ pub struct Details {
 }
 
 /// One rank in brief.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankVerdict {
     /// Rank.
     pub rank: u32,
@@ -324,34 +357,59 @@ pub struct RankVerdict {
     pub working_share: f64,
     /// Its ledger.
     pub ledger: Vec<Line>,
+    /// How it stands to the others; `None` where its collectives were not compared with theirs.
+    pub lateness: Option<Lateness>,
+}
+
+/// How a rank stands to the others. Times are per traced step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Collectives of the steps analysed in which it came last, of [`Lateness::of`].
+    pub last: u64,
+    /// Collectives of those steps that it took part in and that could be compared.
+    pub of: u64,
+    /// How long the others waited for it: the longest wait of another, summed, ns.
+    pub caused_ns: i64,
+    /// How long it waited for others where no work hides that, ns.
+    pub waited_ns: i64,
+    /// Transfers that no work hides, ns.
+    pub transfer_ns: i64,
+    /// The step that it would take if it never waited for another, without the profiler as its cost is estimated, ns;
+    /// `None` without a replay.
+    pub pace_ns: Option<i64>,
+    /// It is the straggler.
+    pub straggler: bool,
 }
 
 /// One step of the ladder: a remedy on top of those before it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
     /// Cause whose remedy it is.
-    pub cause: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub cause: Id,
     /// What all remedies up to this one bring together.
     pub gain: Gain,
 }
 
 /// A part of the critical path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathPart {
     /// `gpu`, `communication`, `copy`, `host`, `loader`, `launch` (from a launch to its start), `pause` (between
     /// activities).
-    pub id: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub id: Id,
     /// Time per step, ns.
     pub ns: i64,
 }
 
 /// A name on the critical path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathName {
     /// Kernel, operator or frame.
     pub name: String,
     /// The part it belongs to.
-    pub part: &'static str,
+    #[serde(deserialize_with = "ids::id")]
+    pub part: Id,
     /// Nodes of the replayed steps that are on the path.
     pub nodes: u64,
     /// Time per step, ns.
@@ -359,7 +417,7 @@ pub struct PathName {
 }
 
 /// The critical path of the unprofiled step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// Its length per step, ns: that of the replayed step.
     pub length_ns: i64,
@@ -370,7 +428,7 @@ pub struct CriticalPath {
 }
 
 /// Replay's own check of itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayQuality {
     /// Deviation of the replayed from the traced step, slack 0, as a share.
     pub error: f64,
@@ -383,7 +441,7 @@ pub struct ReplayQuality {
 }
 
 /// The verdict.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// What was read.
     pub inputs: Vec<Input>,
@@ -406,11 +464,15 @@ pub struct Verdict {
     /// The best order of changes, each on top of those before it; empty where nothing gains clearly.
     pub ladder: Vec<Rung>,
     /// Answers to what was asked, in order.
+    #[serde(skip)]
     pub what_if: Vec<Answer>,
     /// The critical path, where it was asked for and the replay is usable.
+    #[serde(skip)]
     pub critical_path: Option<CriticalPath>,
     /// Replay's check; `None` before replay has run.
     pub replay: Option<ReplayQuality>,
+    /// What only several ranks together tell; `None` for one.
+    pub together: Option<crate::ranks::TogetherFacts>,
     /// The one command to type next.
     pub next: String,
     /// What was wrong with the evidence.

@@ -6,4 +6,6 @@ pub mod models;
 pub mod profiler_cost;
 pub mod program;
 pub mod simulate;
+pub mod skeleton;
+pub mod together;
 pub mod unprofiled;

@@ -184,11 +184,13 @@ const HOST_LEEWAY: f64 = 0.9;
 ///
 /// The host's work is scaled by one factor, at most back to its traced length: a profiler only adds.
 /// What is still missing lies outside the window: waiting for loader workers where there are any,
-/// otherwise for other ranks.
+/// otherwise for other ranks. `transfers` says of each GPU node how much of it is surely transfer, ns: no collective
+/// gets shorter than that.
 #[must_use]
 pub fn fit(
     program: &Program,
     works: &[Work],
+    transfers: &[i64],
     corrected: &mut Lengths,
     steps: Range<usize>,
     target: i64,
@@ -231,7 +233,8 @@ pub fn fit(
                 let mut lengths = base.clone();
                 for (at, node) in program.gpu.iter().enumerate() {
                     if works[node.activity.index()] == Work::Collective {
-                        lengths.gpu[at] = (base.gpu[at] as f64 * factor) as i64;
+                        let least = transfers[at].min(base.gpu[at]);
+                        lengths.gpu[at] = ((base.gpu[at] as f64 * factor) as i64).max(least);
                     }
                 }
                 let period = steady(program, &lengths, steps.clone()).period;

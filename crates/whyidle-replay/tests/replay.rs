@@ -11,6 +11,8 @@ use whyidle_readers::{ReadOptions, read_trace};
 use whyidle_replay::critical::critical_path;
 use whyidle_replay::program::{AfterBy, HostStep, Program};
 use whyidle_replay::simulate::{GONE, Lengths, Steady, fidelity, steady};
+use whyidle_replay::skeleton::Skeleton;
+use whyidle_replay::together::{Meeting, Member, Part, period};
 
 fn traces() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
@@ -259,4 +261,71 @@ fn host_work_belongs_to_the_step_in_which_it_runs() {
     program.level_tail(&mut lengths, 1..4);
     assert_eq!(length(&program, 3), 1_000_000);
     assert_eq!(lengths.host, Lengths::recorded(&program).host);
+}
+
+/// A rank whose collectives take as long as recorded, alone: its skeleton must take as long as its whole replay.
+#[test]
+fn a_skeleton_takes_as_long_as_the_replay_that_it_was_made_from() {
+    for path in traces() {
+        let (program, _) = program(&path);
+        for (every, lengths) in [(7, Lengths::recorded(&program)), (50, halved(&program))] {
+            let steps = 0..program.steps.len();
+            let whole = steady(&program, &lengths, steps.clone()).period;
+            let is_collective = |node: usize| node.is_multiple_of(every).then(|| program.gpu[node].length);
+            let (skeleton, activities) = Skeleton::new(&program, &lengths, steps, is_collective);
+            assert!(skeleton.is_sound() && activities.len() == skeleton.len());
+            let meetings: Vec<Meeting> = activities
+                .iter()
+                .map(|&id| Meeting {
+                    instance: None,
+                    part: Part::Member,
+                    transfer: program.gpu.iter().find(|node| node.activity == id).unwrap().length,
+                })
+                .collect();
+            let alone = period(&[Member { skeleton: &skeleton, meetings: &meetings }]).unwrap();
+            let error = (alone - whole).abs() as f64 / whole as f64;
+            assert!(error <= 0.002, "{}: {alone} for {whole}", path.display());
+        }
+    }
+}
+
+fn halved(program: &Program) -> Lengths {
+    let mut lengths = Lengths::recorded(program);
+    lengths.host.iter_mut().for_each(|ns| *ns /= 2);
+    lengths
+}
+
+/// Two ranks that do the same and meet in every collective take as long as one; a slower one slows both.
+#[test]
+fn ranks_that_meet_take_as_long_as_the_slower_one() {
+    let (program, base) = small();
+    let steps = 0..program.steps.len();
+    let is_collective = |node: usize| node.is_multiple_of(20).then(|| program.gpu[node].length);
+    let fast = Lengths::recorded(&program);
+    let mut slow = fast.clone();
+    slow.host.iter_mut().for_each(|ns| *ns *= 3);
+    slow.gpu.iter_mut().for_each(|ns| *ns *= 2);
+    let of = |lengths: &Lengths| Skeleton::new(&program, lengths, steps.clone(), is_collective).0;
+    let meetings = |skeleton: &Skeleton, alone: bool| -> Vec<Meeting> {
+        let nodes = (0..program.gpu.len()).filter(|node| node.is_multiple_of(20));
+        let transfers = nodes.map(|node| program.gpu[node].length);
+        transfers
+            .zip(0..skeleton.len() as u32)
+            .map(|(transfer, at)| Meeting { instance: (!alone).then_some(at), part: Part::Member, transfer })
+            .collect()
+    };
+    let (fast, slow) = (of(&fast), of(&Lengths { gpu: slow.gpu, ..slow }));
+    let together = |ranks: &[&Skeleton]| {
+        let all: Vec<Vec<Meeting>> = ranks.iter().map(|rank| meetings(rank, false)).collect();
+        let members: Vec<Member<'_>> =
+            ranks.iter().zip(&all).map(|(skeleton, meetings)| Member { skeleton, meetings }).collect();
+        period(&members).unwrap()
+    };
+    let near = |a: i64, b: i64| (a - b).abs() as f64 <= 0.002 * b as f64;
+    assert!(near(together(&[&fast, &fast]), base.period));
+    let alone = period(&[Member { skeleton: &slow, meetings: &meetings(&slow, true) }]).unwrap();
+    assert!(alone > base.period);
+    // The slow rank does not wait for the fast one.
+    let both = together(&[&fast, &slow]);
+    assert!(both >= base.period && both >= alone * 98 / 100, "{both} for {alone}");
 }

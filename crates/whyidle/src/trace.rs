@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
-use whyidle_analysis::ledger::Line;
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
-    Input, Known, Message, NotUnderstood, QualityNote, Refusal, Verdict, Wanted, WhatIf, judge,
-    refuse_device, refuse_step, refuse_trace,
+    Digest, Input, Known, Message, NotUnderstood, QualityNote, Ranks, Refusal, Verdict, Wanted, WhatIf,
+    judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_model::{Severity, Trace};
 use whyidle_planner::Said;
@@ -30,6 +29,12 @@ struct Loaded {
     trace: Trace,
     input: Input,
     known: Known,
+}
+
+/// A rank's case with the verdict on it alone.
+struct Judged<'a> {
+    case: Case<'a>,
+    verdict: Verdict,
 }
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
@@ -70,30 +75,34 @@ pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict
         .par_iter()
         .map(|loaded| refuse_trace(&loaded.trace, &[]).is_none().then(|| Facts::new(&loaded.trace)))
         .collect();
-    let judged: Vec<Result<Case<'_>, Box<Refusal>>> = loaded
+    let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+    let judged: Vec<Result<Judged<'_>, Box<Refusal>>> = loaded
         .par_iter()
         .zip(&facts)
         .map(|(loaded, facts)| match facts {
-            Some(facts) => prepare(loaded, facts, options, &inputs),
+            Some(facts) => {
+                let case = prepare(loaded, facts, options, &inputs)?;
+                let verdict = judge(std::slice::from_ref(&case), vec![loaded.input.clone()], &path, &wanted);
+                verdict.map(|verdict| Judged { case, verdict }).ok_or_else(|| Box::new(no_such_rank(&inputs)))
+            }
             None => {
                 Err(Box::new(refuse_trace(&loaded.trace, &inputs).unwrap_or_else(|| no_such_rank(&inputs))))
             }
         })
         .collect();
-    let (mut cases, mut refusals) = (Vec::new(), Vec::new());
+    let (mut ranks, mut refusals) = (Vec::new(), Vec::new());
     for (judged, input) in judged.into_iter().zip(&inputs) {
         match judged {
-            Ok(case) => cases.push(case),
+            Ok(judged) => ranks.push(judged),
             Err(refusal) => refusals.push((input.path.clone(), *refusal)),
         }
     }
-    order(&mut cases, options.rank);
-    let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-    let Some(mut verdict) = judge(&cases, inputs.clone(), &path, &wanted) else {
+    let Some(mut verdict) = together(ranks, options.rank) else {
         let refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
         return Err(refused(refusal));
     };
+    verdict.inputs = inputs;
     verdict.quality.extend(refusals.into_iter().map(|(path, refusal)| QualityNote {
         code: "input-left-out",
         severity: Severity::Loss,
@@ -305,25 +314,16 @@ fn no_such_rank(inputs: &[Input]) -> Refusal {
     }
 }
 
-/// Puts the rank to show first: the one asked for, else the one that waits least inside collectives,
-/// because that is the one the others wait for.
-fn order(cases: &mut Vec<Case<'_>>, rank: Option<u32>) {
-    if let Some(rank) = rank {
-        let known = cases.iter().any(|case| case.rank().is_some());
-        if known && !cases.iter().any(|case| case.rank() == Some(rank)) {
-            cases.clear();
-            return;
-        }
-        cases.sort_by_key(|case| (case.rank() != Some(rank), case.rank()));
-        return;
+/// The verdict on what was judged: of one rank its own, of several the one on all together. `None` without the rank
+/// asked for.
+fn together(mut ranks: Vec<Judged<'_>>, rank: Option<u32>) -> Option<Verdict> {
+    if ranks.len() == 1 {
+        let judged = ranks.pop()?;
+        let is_another = rank.is_some() && judged.case.rank().is_some() && judged.case.rank() != rank;
+        return (!is_another).then_some(judged.verdict);
     }
-    let waits = |case: &Case<'_>| case.device.ledger.total(Line::Communication);
-    let first = (0..cases.len()).min_by_key(|&at| (waits(&cases[at]), cases[at].rank()));
-    if let Some(first) = first {
-        let case = cases.remove(first);
-        cases.sort_by_key(Case::rank);
-        cases.insert(0, case);
-    }
+    let digests = ranks.into_par_iter().map(|judged| Digest::new(&judged.case, judged.verdict)).collect();
+    judge_ranks(&Ranks::new(digests).ok()?, rank)
 }
 
 pub(crate) fn print(verdict: &Verdict, format: Format, verbose: bool, output: &Output) -> u8 {

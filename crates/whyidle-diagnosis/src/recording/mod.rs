@@ -144,6 +144,7 @@ pub fn judge_recording(
         ladder: Vec::new(),
         what_if: Vec::new(),
         critical_path: None,
+        together: None,
         replay: None,
         next,
         quality,

@@ -16,4 +16,5 @@ mod hostile;
 mod lab;
 mod ledgers;
 mod public;
+mod ranks;
 mod support;
