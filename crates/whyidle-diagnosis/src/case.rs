@@ -48,6 +48,8 @@ pub struct Case<'a> {
     pub refused: Option<Refused>,
     /// The device sets the pace of the estimated step.
     pub device_bound: bool,
+    /// By activity: how much of a collective is surely transfer, ns.
+    pub transfers: FxHashMap<u32, i64>,
     /// Time per unprofiled step on each line.
     pub lines: Vec<Estimate>,
     models: OnceLock<models::Context>,
@@ -110,6 +112,7 @@ impl<'a> Case<'a> {
             (step, basis) = (Estimate::exact(ns), Basis::Measured);
         }
         let mut device_bound = false;
+        let transfers = transfers(trace, facts, &device);
         if let Some(replayed) = replay.as_mut() {
             if basis == Basis::Traced && !replayed.is_usable() {
                 refused = Some(Refused::Replay);
@@ -143,8 +146,7 @@ impl<'a> Case<'a> {
             }
             let open_ended = open_ended(trace, &device, replayed, several_ranks);
             replayed.open_ended = open_ended;
-            let transfers = transfers(trace, facts, &device, &replayed.program);
-            replayed.fit_to(facts, &transfers, step.ns, basis, open_ended);
+            replayed.fit_to(facts, step.ns, basis, open_ended);
         }
         let lines = Vec::new();
         let mut case = Self {
@@ -158,6 +160,7 @@ impl<'a> Case<'a> {
             basis,
             refused,
             device_bound,
+            transfers,
             lines,
             models: OnceLock::new(),
             collectives: OnceLock::new(),
@@ -308,6 +311,41 @@ impl<'a> Case<'a> {
         (self.line(Line::Communication).ns as f64 * part) as i64
     }
 
+    /// Lengths at which this rank takes the step by itself, waiting for no other: collectives as short as their
+    /// transfers, the host as slow as that needs. `None` where nothing may be predicted.
+    pub(crate) fn self_paced(&self) -> Option<Lengths> {
+        let replayed = self.replay.as_ref().filter(|replayed| replayed.is_usable())?;
+        let traced = self.basis == Basis::Traced;
+        let mut lengths =
+            if traced { Lengths::recorded(&replayed.program) } else { replayed.corrected.clone() };
+        self.without_waits(&replayed.program, &mut lengths);
+        if !traced {
+            let open_ended = match replayed.open_ended {
+                OpenEnded::Ranks => OpenEnded::Nothing,
+                other => other,
+            };
+            let steps = replayed.steps.clone();
+            let _ = unprofiled::fit(
+                &replayed.program,
+                &self.facts.works,
+                &mut lengths,
+                steps,
+                self.step.ns,
+                open_ended,
+            );
+        }
+        Some(lengths)
+    }
+
+    /// Takes out of collectives what is not surely transfer.
+    pub(crate) fn without_waits(&self, program: &Program, lengths: &mut Lengths) {
+        for (at, node) in program.gpu.iter().enumerate() {
+            if let Some(&transfer) = self.transfers.get(&node.activity.0).filter(|_| lengths.gpu[at] >= 0) {
+                lengths.gpu[at] = lengths.gpu[at].min(transfer);
+            }
+        }
+    }
+
     /// Collectives of the steps analysed.
     #[must_use]
     pub fn collectives(&self) -> &[communication::Use] {
@@ -434,42 +472,30 @@ impl Replayed {
         [error, slack, unrecorded].into_iter().all(|share| share <= REPLAY_LIMIT)
     }
 
-    fn fit_to(
-        &mut self,
-        facts: &Facts,
-        transfers: &[i64],
-        step_ns: i64,
-        basis: Basis,
-        open_ended: OpenEnded,
-    ) {
+    fn fit_to(&mut self, facts: &Facts, step_ns: i64, basis: Basis, open_ended: OpenEnded) {
         if basis == Basis::Traced {
             self.lengths = Lengths::recorded(&self.program);
         } else {
             let steps = self.steps.clone();
-            let (program, works) = (&self.program, &facts.works);
             let fit =
-                unprofiled::fit(program, works, transfers, &mut self.lengths, steps, step_ns, open_ended);
+                unprofiled::fit(&self.program, &facts.works, &mut self.lengths, steps, step_ns, open_ended);
             self.fit = Some(fit);
         }
         self.period = steady(&self.program, &self.lengths, self.steps.clone()).period;
     }
 }
 
-/// How much of each GPU node is surely transfer, ns: for a collective the shortest one of its kind and size, which may
-/// still hold waiting, but no more of it than all the others; 0 for anything else.
-fn transfers(trace: &Trace, facts: &Facts, device: &DeviceFacts, program: &Program) -> Vec<i64> {
-    let mut bytes: FxHashMap<u32, Option<i64>> = FxHashMap::default();
+/// How much of each collective is surely transfer, ns: as much as the shortest one of its kind and size takes, which may
+/// still hold waiting, but no more of it than any other.
+fn transfers(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> FxHashMap<u32, i64> {
+    let all = communication::collectives(trace, facts, device);
+    let class = |one: &communication::Use| (trace.gpu.name[one.activity.index()], one.bytes);
     let mut shortest: FxHashMap<(Sym, Option<i64>), i64> = FxHashMap::default();
-    for one in communication::collectives(trace, facts, device) {
-        bytes.insert(one.activity.0, one.bytes);
-        let least = shortest.entry((trace.gpu.name[one.activity.index()], one.bytes)).or_insert(one.ns);
+    for one in &all {
+        let least = shortest.entry(class(one)).or_insert(one.ns);
         *least = one.ns.min(*least);
     }
-    let of = |node: &whyidle_replay::program::GpuNode| {
-        let size = bytes.get(&node.activity.0)?;
-        shortest.get(&(trace.gpu.name[node.activity.index()], *size)).copied()
-    };
-    program.gpu.iter().map(|node| of(node).unwrap_or(0)).collect()
+    all.iter().map(|one| (one.activity.0, shortest[&class(one)])).collect()
 }
 
 fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {

@@ -236,10 +236,10 @@ impl Terms {
     }
 }
 
-/// The lengths of a case's replay after an edit, and what holds of the step. `None` where nothing may be predicted.
-pub(crate) fn applied(case: &Case<'_>, edit: &Edit<'_>) -> Option<(Lengths, Terms)> {
+/// Lengths of a case's replay after an edit, and what holds of the step then. `None` where nothing may be predicted.
+pub(crate) fn applied(case: &Case<'_>, lengths: &Lengths, edit: &Edit<'_>) -> Option<(Lengths, Terms)> {
     let replayed = case.replay.as_ref().filter(|replayed| replayed.is_usable())?;
-    let mut lengths = replayed.lengths.clone();
+    let mut lengths = lengths.clone();
     (edit.apply)(&replayed.program, &mut lengths);
     Some((lengths, terms(case, &[edit])))
 }

@@ -69,9 +69,8 @@ impl Parts {
     /// The same where this much of the collectives, ns per step, is known to be transfer: that keeps its length.
     pub(crate) fn with_transfer(mut self, transfer: i64) -> Self {
         let at = Line::Communication as usize;
-        let transfer = (transfer as f64).min(self.traced[at] - self.fixed[at]).max(0.0);
-        self.fixed[at] += transfer;
-        self.elastic[at] = (self.elastic[at] - transfer).max(0.0);
+        self.fixed[at] = (transfer as f64).min(self.traced[at]);
+        self.elastic[at] = self.traced[at] - self.fixed[at];
         self
     }
 
@@ -149,10 +148,15 @@ impl Parts {
 fn fixed_parts(case: &Case<'_>, steps: f64) -> Vec<f64> {
     let mut fixed = vec![0.0; Line::COUNT];
     for busy in &case.device.ledger.busy {
-        let collective = case.facts.works[busy.piece.activity.index()] == Work::Collective;
-        if !(collective && busy.line == Line::Communication) {
-            fixed[busy.line as usize] += (busy.piece.end - busy.piece.start) as f64 / steps;
-        }
+        let activity = busy.piece.activity;
+        let collective = case.facts.works[activity.index()] == Work::Collective;
+        let from = if collective && busy.line == Line::Communication {
+            // The end of a collective is surely transfer; what comes before may be waiting for another rank.
+            case.trace.gpu.end(activity) - case.transfers.get(&activity.0).copied().unwrap_or(0)
+        } else {
+            busy.piece.start
+        };
+        fixed[busy.line as usize] += (busy.piece.end - busy.piece.start.max(from)).max(0) as f64 / steps;
     }
     for part in case.device.ledger.gaps.iter().filter(|part| part.line == Line::Latency) {
         fixed[part.line as usize] += part.length() as f64 / steps;

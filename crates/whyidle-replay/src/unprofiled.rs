@@ -184,13 +184,11 @@ const HOST_LEEWAY: f64 = 0.9;
 ///
 /// The host's work is scaled by one factor, at most back to its traced length: a profiler only adds.
 /// What is still missing lies outside the window: waiting for loader workers where there are any,
-/// otherwise for other ranks. `transfers` says of each GPU node how much of it is surely transfer, ns: no collective
-/// gets shorter than that.
+/// otherwise for other ranks.
 #[must_use]
 pub fn fit(
     program: &Program,
     works: &[Work],
-    transfers: &[i64],
     corrected: &mut Lengths,
     steps: Range<usize>,
     target: i64,
@@ -233,8 +231,7 @@ pub fn fit(
                 let mut lengths = base.clone();
                 for (at, node) in program.gpu.iter().enumerate() {
                     if works[node.activity.index()] == Work::Collective {
-                        let least = transfers[at].min(base.gpu[at]);
-                        lengths.gpu[at] = ((base.gpu[at] as f64 * factor) as i64).max(least);
+                        lengths.gpu[at] = (base.gpu[at] as f64 * factor) as i64;
                     }
                 }
                 let period = steady(program, &lengths, steps.clone()).period;
@@ -254,7 +251,7 @@ pub fn fit(
         let recorded = Lengths::recorded(program);
         let (factor, lengths) = bisect(
             0.2,
-            3.0,
+            SLOWEST,
             |factor| {
                 let mut lengths = base.clone();
                 scale_host(program, &base, &recorded, &mut lengths, factor, all);
@@ -303,8 +300,12 @@ pub fn fit(
     fit
 }
 
-/// Scales the host's own work, never above what was recorded. Work that a profiler hardly touches keeps its
-/// length unless `all` is scaled: long stretches without an operator, and calls that block in the driver, the
+/// The factor on the host's work at which it is as long as recorded.
+const SLOWEST: f64 = 3.0;
+
+/// Scales the host's own work: down by `factor`, or up as far towards what was recorded as it lies towards [`SLOWEST`],
+/// so that what was taken out for the profiler comes back where it was taken. Work that a profiler hardly touches keeps
+/// its length unless `all` is scaled: long stretches without an operator, and calls that block in the driver, the
 /// collector or a file.
 fn scale_host(
     program: &Program,
@@ -321,9 +322,9 @@ fn scale_host(
             _ => false,
         };
         if node.context != Context::LoadFromWorkers && (all || !firm) {
-            let scaled = (base.host[at] as f64 * factor) as i64;
-            out.host[at] =
-                if factor > 1.0 { scaled.min(recorded.host[at].max(base.host[at])) } else { scaled };
+            let (now, most) = (base.host[at] as f64, recorded.host[at].max(base.host[at]) as f64);
+            let back = ((factor - 1.0) / (SLOWEST - 1.0)).clamp(0.0, 1.0);
+            out.host[at] = if factor > 1.0 { now + (most - now) * back } else { now * factor } as i64;
         }
     }
 }

@@ -40,11 +40,12 @@ pub struct Digest {
     pub verdict: Verdict,
     /// Its steps without the profiler, as the model of its cost has them: how fast it would go by itself.
     pub(crate) paced: Option<Reduced>,
-    /// The same, fitted to the true step.
+    /// Its steps as long as the true one by its own doing, waiting for no other.
     pub(crate) fitted: Option<Reduced>,
-    /// The same with kernels 20 % shorter: how the step follows if this rank's kernels were as short as another's.
+    /// As [`Digest::paced`], with kernels 20 % shorter: how the step follows if this rank's kernels were as short as
+    /// another's.
     pub(crate) eased: Option<Reduced>,
-    /// The same after each remedy that the trace holds anything of; another rank may be the one that needs it.
+    /// As [`Digest::fitted`], after each remedy that the trace holds anything of; another rank may be the one that needs it.
     pub(crate) remedies: Vec<Remedied>,
     /// What the ledger is projected from.
     pub(crate) parts: Parts,
@@ -78,25 +79,28 @@ impl Digest {
         let (facts, activities) = facts_of(case.trace, case.facts, &case.device);
         let rows: FxHashMap<GpuId, u32> = activities.into_iter().zip(0..).collect();
         let usable = case.replay.as_ref().filter(|replayed| replayed.is_usable());
-        let reduced = |lengths: &Lengths| usable.map(|replayed| reduce(case, replayed, lengths, &rows));
+        let paced = usable.map(|replayed| replayed.corrected.clone());
+        let fitted = case.self_paced();
+        let reduced = |lengths: &Lengths| reduce(case, usable?, fitted.as_ref()?, lengths, &rows);
         let remedies = CAUSES.iter().filter_map(|cause| {
-            let (lengths, terms) = applied(case, &(cause.lever?.edit)(case, None)?)?;
+            let edit = (cause.lever?.edit)(case, None)?;
+            let (lengths, terms) = applied(case, fitted.as_ref()?, &edit)?;
             Some(Remedied { cause: cause.id, reduced: reduced(&lengths)?, terms })
         });
-        let eased = |replayed: &Replayed| {
-            let mut lengths = replayed.lengths.clone();
-            scale_activities(&replayed.program, &mut lengths, |id| {
+        let eased = || {
+            let mut lengths = paced.clone()?;
+            scale_activities(&usable?.program, &mut lengths, |id| {
                 let work = case.facts.works[id.index()];
                 (!matches!(work, Work::Collective | Work::HostCopy)).then_some(EASED)
             });
-            lengths
+            reduced(&lengths)
         };
         let mut digest = Self {
             schema: SCHEMA.to_owned(),
             tool: env!("CARGO_PKG_VERSION").to_owned(),
-            paced: usable.and_then(|replayed| reduced(&replayed.corrected)),
-            fitted: usable.and_then(|replayed| reduced(&replayed.lengths)),
-            eased: usable.and_then(|replayed| reduced(&eased(replayed))),
+            paced: paced.as_ref().and_then(reduced),
+            fitted: fitted.as_ref().and_then(reduced),
+            eased: eased(),
             remedies: remedies.collect(),
             parts: parts(case),
             facts,
@@ -143,15 +147,23 @@ impl Digest {
     }
 }
 
-fn reduce(case: &Case<'_>, replayed: &Replayed, lengths: &Lengths, rows: &FxHashMap<GpuId, u32>) -> Reduced {
+/// The skeleton of a case's replay with `lengths`. An edit says what becomes of `today`'s collectives.
+fn reduce(
+    case: &Case<'_>,
+    replayed: &Replayed,
+    today: &Lengths,
+    lengths: &Lengths,
+    rows: &FxHashMap<GpuId, u32>,
+) -> Option<Reduced> {
     let program = &replayed.program;
     let collective = |node: usize| {
-        let gpu = &program.gpu[node];
-        let known =
-            case.facts.works[gpu.activity.index()] == Work::Collective && rows.contains_key(&gpu.activity);
-        // Relative to what the replay takes it for today: an edit says what becomes of that.
-        known.then(|| replayed.lengths.gpu[node])
+        let activity = program.gpu[node].activity;
+        let known = case.facts.works[activity.index()] == Work::Collective && rows.contains_key(&activity);
+        known.then(|| today.gpu[node].max(1))
     };
     let (skeleton, activities) = Skeleton::new(program, lengths, replayed.steps.clone(), collective);
-    Reduced { skeleton, rows: activities.iter().map(|id| rows[id]).collect() }
+    Some(Reduced {
+        skeleton,
+        rows: activities.iter().map(|id| rows.get(id).copied()).collect::<Option<_>>()?,
+    })
 }

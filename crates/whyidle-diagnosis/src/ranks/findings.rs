@@ -99,7 +99,7 @@ pub(crate) fn adjusted(
         if usable
             && let (Some(gain), Some(base)) = (&finding.gain, together.base)
             && let Some(remedied) = ranks.own[shown].remedies.iter().find(|one| one.cause == finding.cause)
-            && let Some(after) = together.after(finding.cause, |_| true)
+            && let Some(after) = together.after(finding.cause)
         {
             let change = gain.change.clone();
             finding.gain = Some(replayed(gain, base, after, step, Some(&remedied.terms), change));

@@ -6,7 +6,7 @@ use whyidle_analysis::ranks::split::Waits;
 use whyidle_replay::together::{Meeting, Member, Part, period};
 
 use super::digest::Reduced;
-use super::set::Ranks;
+use super::set::{Own, Ranks};
 use crate::case::REPLAY_LIMIT;
 use crate::ids::Id;
 
@@ -73,22 +73,24 @@ impl<'a> Together<'a> {
         period(&[Member { skeleton: &reduced.skeleton, meetings: &meetings }]).ok()
     }
 
-    /// The period after a remedy on the ranks that `heals` names, ns.
-    pub(crate) fn after(&self, cause: Id, heals: impl Fn(usize) -> bool) -> Option<i64> {
+    /// The period with a remedy on every rank that holds anything of it, ns.
+    pub(crate) fn after(&self, cause: Id) -> Option<i64> {
         self.period(|rank| {
             let own = &self.ranks.own[rank];
-            let remedied = own.remedies.iter().find(|one| one.cause == cause).filter(|_| heals(rank));
-            remedied.map(|one| &one.reduced).or(own.fitted.as_ref())
+            own.remedy(cause).or(own.fitted.as_ref())
         })
     }
 
-    /// The same with the kernels of the others 20 % shorter, ns.
-    pub(crate) fn after_eased(&self, cause: Id, heals: impl Fn(usize) -> bool) -> Option<i64> {
-        self.period(|rank| {
-            let own = &self.ranks.own[rank];
-            let remedied = own.remedies.iter().find(|one| one.cause == cause).filter(|_| heals(rank));
-            remedied.map(|one| &one.reduced).or(own.eased.as_ref())
-        })
+    /// The period with a remedy on one rank, ns, the others each as fast as they go by themselves; and the same with
+    /// the kernels of those 20 % shorter.
+    pub(crate) fn healed(&self, cause: Id, late: usize) -> Option<(i64, i64)> {
+        let with = |others: fn(&Own) -> Option<&Reduced>| {
+            self.period(|rank| {
+                let own = &self.ranks.own[rank];
+                if rank == late { own.remedy(cause) } else { others(own) }
+            })
+        };
+        Some((with(|own| own.paced.as_ref())?, with(|own| own.eased.as_ref())?))
     }
 
     fn period<'b>(&'b self, of: impl Fn(usize) -> Option<&'b Reduced>) -> Option<i64> {

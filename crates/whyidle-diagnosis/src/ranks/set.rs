@@ -6,6 +6,7 @@ use whyidle_analysis::ranks::RankFacts;
 use whyidle_model::Severity;
 
 use super::digest::{Digest, Reduced, Remedied};
+use crate::ids::Id;
 use crate::message::{Arg, Message};
 use crate::projection::Parts;
 use crate::verdict::{QualityNote, Verdict};
@@ -28,6 +29,13 @@ pub(crate) struct Own {
     pub eased: Option<Reduced>,
     pub parts: Parts,
     pub remedies: Vec<Remedied>,
+}
+
+impl Own {
+    /// Its replay after the remedy for a cause.
+    pub(crate) fn remedy(&self, cause: Id) -> Option<&Reduced> {
+        self.remedies.iter().find(|one| one.cause == cause).map(|one| &one.reduced)
+    }
 }
 
 /// Why digests are not the ranks of one job.

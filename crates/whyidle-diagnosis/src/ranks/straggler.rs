@@ -268,19 +268,17 @@ fn evidence(ranks: &Ranks, waits: &Waits, late: &Straggler) -> Vec<Evidence> {
 /// A kernel that runs beside a waiting collective is longer by a sixth to a third; once nobody waits it is as long as
 /// on the late rank. The replay knows the period with kernels 20 % shorter, too: between the two it is taken as a line.
 fn healed(ranks: &Ranks, together: &Together<'_>, late: &Straggler, cause: Id) -> Option<i64> {
-    let heals = |rank: usize| rank == late.rank;
-    let as_long = together.after(cause, heals)?;
+    let (as_long, eased) = together.healed(cause, late.rank)?;
     let work = work(ranks);
     let own = |rank: usize| {
         let facts = &ranks.facts[rank];
         let kernels: i64 = facts.work.kernels.iter().map(|kernel| kernel.total_ns).sum();
         kernels as f64 / facts.step_count() as f64
     };
-    let mut factors: Vec<f64> =
-        (0..ranks.len()).filter(|rank| !heals(*rank)).map(|rank| work[rank] / own(rank).max(1.0)).collect();
+    let others = (0..ranks.len()).filter(|rank| *rank != late.rank);
+    let mut factors: Vec<f64> = others.map(|rank| work[rank] / own(rank).max(1.0)).collect();
     factors.sort_by(f64::total_cmp);
     let factor = *factors.get(factors.len() / 2)?;
-    let eased = together.after_eased(cause, heals).unwrap_or(as_long);
     let part = ((1.0 - factor) / (1.0 - EASED)).clamp(0.0, 2.0);
     Some(as_long - ((as_long - eased) as f64 * part) as i64)
 }
