@@ -38,3 +38,4 @@ pub use verdict::{
     Ruling, Rung, Step, Subject, Total, Verdict,
 };
 pub use what_if::{Answer, NotUnderstood, Takes, WhatIf};
+pub use whyidle_analysis::ranks::Trait;

@@ -5,10 +5,12 @@
 //!   dropped, mended or doubted on the way is counted in [`Trace::notes`].
 //! * [`find_traces`] – the traces that a path stands for.
 //! * [`recording`] – what a directory says of the run beside its traces.
+//! * [`digest`] – what one rank says to the others, written and read.
 //! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
+pub mod digest;
 mod error;
 mod find;
 mod kineto;

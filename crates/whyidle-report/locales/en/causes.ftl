@@ -396,7 +396,7 @@ cause-comm-unsplit-traps =
 cause-rank-straggler-name = a late rank
 cause-rank-straggler-title = The GPUs wait for a late rank
 cause-rank-straggler-what = One rank reaches the collectives later than the others, and all of them wait inside.
-cause-rank-straggler-seen = Not from one rank's trace: there the wait is part of `comm.unsplit`. It takes the traces of all ranks over the same steps, with their clocks aligned: the same rank then arrives last in most collectives, and its own ledger says why. `whyidle trace DIR` does not align clocks; it shows the ranks side by side, first the one that waits least in collectives.
+cause-rank-straggler-seen = From the traces of all ranks over the same steps (`whyidle trace DIR`): one rank comes last in most collectives, the others wait there, and by itself it would take longer for a step than they would. Its own ledger says why. From one rank's trace the wait is only part of `comm.unsplit`.
 cause-rank-straggler-remedy =
     Cure what holds that rank up: its loader, its host, its share of the work.
     Balance by tokens, not by samples.

@@ -396,7 +396,7 @@ cause-comm-unsplit-traps =
 cause-rank-straggler-name = 拖后腿的 rank
 cause-rank-straggler-title = 各 GPU 在等拖后腿的 rank (straggler)
 cause-rank-straggler-what = 有一个 rank 总是比别人晚到集合通信，其他 rank 都在里面等。
-cause-rank-straggler-seen = 只凭一个 rank 的 trace 看不出来：在那里等待混在 `comm.unsplit` 里。要有所有 rank 在相同 step 上的 trace，并对齐时钟：多数集合通信里最后到达的是同一个 rank，它自己的账本说明原因。`whyidle trace DIR` 不对齐时钟，只是把各 rank 并列，在集合通信里等得最少的排在最前。
+cause-rank-straggler-seen = 要有所有 rank 在相同 step 上的 trace（`whyidle trace DIR`）：多数集合通信里最后到达的是同一个 rank，其他 rank 在那里等它，而且单独跑时它的单步也比别人长；它自己的账本说明原因。只有一个 rank 的 trace 时，这段等待只是 `comm.unsplit` 的一部分。
 cause-rank-straggler-remedy =
     解决拖住那个 rank 的问题：它的数据加载、它的 CPU、分给它的工作量。
     按 token 数而不是样本数来均衡。

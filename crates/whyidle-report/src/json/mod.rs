@@ -2,10 +2,12 @@
 //! `schema/whyidle.verdict-1.schema.json` describes it; the tests hold the two together.
 
 mod parts;
+mod ranks;
 mod words;
 
 use crate::{Catalog, text::tail::quality_text};
-use parts::{answer, critical_path, details, finding, input, line, rank, rung, step, subject};
+use parts::{answer, critical_path, details, finding, input, line, rung, step, subject};
+use ranks::{rank, together};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
@@ -57,6 +59,7 @@ fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
             "unrecorded": rounded(replay.unrecorded),
             "usable": replay.usable,
         })),
+        "together": verdict.together.as_ref().map(|facts| together(catalog, facts)),
         "next": verdict.next,
         "quality": quality(catalog, &verdict.quality),
         "details": details(catalog, &verdict.details),

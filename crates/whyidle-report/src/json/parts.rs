@@ -4,8 +4,8 @@ use super::words::{ms, rounded, text};
 use crate::Catalog;
 use serde_json::{Map, Value, json};
 use whyidle_diagnosis::{
-    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Line, LineKind, RankVerdict, Rung,
-    Step, Subject, Total,
+    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Line, LineKind, Rung, Step,
+    Subject, Total,
 };
 
 pub(super) fn input(input: &Input) -> Value {
@@ -61,15 +61,6 @@ pub(super) fn line(catalog: &Catalog, line: &Line) -> Value {
         "high_ms": ms(line.unprofiled.high_ns),
         "share": rounded(line.share),
         "details": line.details.iter().map(|detail| text(catalog, detail)).collect::<Vec<_>>(),
-    })
-}
-
-pub(super) fn rank(catalog: &Catalog, rank: &RankVerdict) -> Value {
-    json!({
-        "rank": rank.rank,
-        "step": step(&rank.step),
-        "working_share": rounded(rank.working_share),
-        "ledger": rank.ledger.iter().map(|entry| line(catalog, entry)).collect::<Vec<_>>(),
     })
 }
 

@@ -9,15 +9,12 @@ use crate::{
     ledger::{Row, complete, folded},
     quantity,
 };
-use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
-use whyidle_diagnosis::{LineKind, RankVerdict, Verdict};
+use whyidle_diagnosis::{LineKind, Verdict};
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Lines that the details of one row may take.
 const DETAIL_LINES: usize = 2;
-/// Ranks listed without `-v`.
-const RANKS_LISTED: usize = 8;
 
 /// Columns of the table.
 struct Columns {
@@ -143,49 +140,6 @@ fn bar(share: f64, columns: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
-}
-
-/// A line per rank, where there are several.
-pub(super) fn write_ranks(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
-    if verdict.ranks.len() < 2 {
-        return;
-    }
-    canvas.blank();
-    canvas.to(2).put(Role::Strong, &catalog.word("report-ranks-title")).end();
-    let listed = if verbose { verdict.ranks.len() } else { RANKS_LISTED };
-    for rank in verdict.ranks.iter().take(listed) {
-        canvas.to(2).flow_to(Role::Plain, &rank_line(catalog, rank), 4);
-    }
-    let hidden = verdict.ranks.len().saturating_sub(listed);
-    if hidden > 0 {
-        let hidden = [("count", FluentValue::from(hidden as f64))];
-        canvas.to(2).flow(Role::Faint, &catalog.format("report-more-ranks", &hidden));
-    }
-}
-
-fn rank_line(catalog: &Catalog, rank: &RankVerdict) -> String {
-    let wait = rank
-        .ledger
-        .iter()
-        .filter(|line| line.kind == LineKind::Waiting)
-        .max_by_key(|line| line.unprofiled.ns);
-    let mut text = catalog.format(
-        "report-rank-line",
-        &[
-            ("rank", FluentValue::from(rank.rank.to_string())),
-            ("step", FluentValue::from(catalog.time(rank.step.unprofiled.ns))),
-            ("working", FluentValue::from(catalog.share(rank.working_share))),
-        ],
-    );
-    if let Some(wait) = wait.filter(|line| line.unprofiled.ns > 0) {
-        text.push_str(" · ");
-        text.push_str(&format!(
-            "{} {}",
-            catalog.line(wait.id),
-            catalog.time_like(wait.unprofiled.ns, rank.step.unprofiled.ns)
-        ));
-    }
-    text
 }
 
 #[cfg(test)]

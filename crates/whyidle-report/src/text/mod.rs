@@ -7,6 +7,7 @@ mod findings;
 pub(crate) mod head;
 mod items;
 mod ledger;
+mod ranks;
 pub(crate) mod tail;
 mod verbose;
 mod wrap;
@@ -53,7 +54,7 @@ pub fn render_text(verdict: &Verdict, catalog: &Catalog, options: &TextOptions) 
     head::write(&mut canvas, catalog, verdict);
     canvas.blank();
     ledger::write(&mut canvas, catalog, verdict, options.verbose);
-    ledger::write_ranks(&mut canvas, catalog, verdict, options.verbose);
+    ranks::write(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
     findings::write(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
