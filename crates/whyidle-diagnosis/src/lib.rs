@@ -30,6 +30,6 @@ pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Line,
     LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality, Ruling,
-    Rung, Step, Subject, Total, Verdict,
+    RunLedger, RunLine, Rung, Step, Subject, Total, Verdict,
 };
 pub use what_if::{Answer, NotUnderstood, Takes, WhatIf};

@@ -15,6 +15,7 @@ mod plan;
 mod progress;
 #[cfg(target_os = "linux")]
 mod run;
+mod show;
 mod trace;
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! `whyidle trace`: read, judge, print.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -15,15 +16,13 @@ use whyidle_model::{Severity, Trace};
 use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
-use whyidle_report::{
-    CAUSES, refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
-};
+use whyidle_report::CAUSES;
 
-use crate::args::{Format, LONGEST_STEP_MS, SHORTEST_STEP_MS, TraceOptions};
+use crate::args::{LONGEST_STEP_MS, SHORTEST_STEP_MS, Showing, TraceOptions};
 use crate::explain;
 use crate::output::Output;
 use crate::progress;
-use crate::{REACHED, REFUSED, UNREADABLE};
+use crate::show::{NoVerdict, show};
 
 /// A trace that was read, with what its directory says of it.
 struct Loaded {
@@ -33,34 +32,46 @@ struct Loaded {
 }
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
-    match verdict(options, output) {
-        Ok(verdict) => print(&verdict, options.format, options.verbose, output),
-        Err(NoVerdict::Unread(error)) => {
-            output.read_error(&error);
-            UNREADABLE
-        }
-        Err(NoVerdict::NotUnderstood(wrong)) => {
-            output.error(&wrong.reason, Some(&wrong.hint));
-            UNREADABLE
-        }
-        Err(NoVerdict::Refused(refusal)) => print_refusal(&refusal, options.format, options.verbose, output),
-    }
+    let showing = Showing { format: options.format, verbose: options.verbose };
+    let reached =
+        question(options).map_err(NoVerdict::NotUnderstood).and_then(|question| verdict(&question, output));
+    show(&reached, showing, output)
 }
 
-/// Why there is no verdict.
-pub(crate) enum NoVerdict {
-    /// The input could not be read.
-    Unread(ReadError),
-    /// What was asked for is not understood.
-    NotUnderstood(NotUnderstood),
-    /// The evidence does not carry one.
-    Refused(Box<Refusal>),
+/// What is asked of traces.
+#[derive(Default)]
+pub(crate) struct Question {
+    /// Traces, directories with traces, `-` for standard input.
+    pub(crate) paths: Vec<PathBuf>,
+    /// The true step, as given.
+    pub(crate) step_ms: Option<f64>,
+    /// Only these steps.
+    pub(crate) step: Option<RangeInclusive<i64>>,
+    /// This rank at the top.
+    pub(crate) rank: Option<u32>,
+    /// This GPU.
+    pub(crate) device: Option<i32>,
+    /// No replay, and no prediction.
+    pub(crate) no_replay: bool,
+    /// What is wanted beside the verdict.
+    pub(crate) wanted: Wanted,
+}
+
+fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
+    Ok(Question {
+        paths: options.paths.clone(),
+        step_ms: options.step_ms,
+        step: options.step.clone(),
+        rank: options.rank,
+        device: options.device,
+        no_replay: options.no_replay,
+        wanted: wanted(options)?,
+    })
 }
 
 /// The verdict on traces.
-pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict, NoVerdict> {
+pub(crate) fn verdict(options: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
     let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
-    let wanted = wanted(options).map_err(NoVerdict::NotUnderstood)?;
     let loaded = load(options, output).map_err(NoVerdict::Unread)?;
     let inputs: Vec<Input> = loaded.iter().map(|loaded| loaded.input.clone()).collect();
     if let Some(refusal) = not_one_job(&loaded, &inputs) {
@@ -89,7 +100,7 @@ pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict
     }
     order(&mut cases, options.rank);
     let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-    let Some(mut verdict) = judge(&cases, inputs.clone(), &path, &wanted) else {
+    let Some(mut verdict) = judge(&cases, inputs.clone(), &path, &options.wanted) else {
         let refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
         return Err(refused(refusal));
@@ -145,7 +156,7 @@ fn not_one_job(loaded: &[Loaded], inputs: &[Input]) -> Option<Refusal> {
     })
 }
 
-fn load(options: &TraceOptions, output: &Output) -> Result<Vec<Loaded>, ReadError> {
+fn load(options: &Question, output: &Output) -> Result<Vec<Loaded>, ReadError> {
     let mut files: Vec<(PathBuf, bool)> = Vec::new();
     for path in &options.paths {
         if path.as_os_str() == "-" {
@@ -167,7 +178,7 @@ fn load(options: &TraceOptions, output: &Output) -> Result<Vec<Loaded>, ReadErro
 fn read(
     path: &Path,
     in_directory: bool,
-    options: &TraceOptions,
+    options: &Question,
     advance: &(dyn Fn(u64) + Sync),
 ) -> Result<Loaded, ReadError> {
     let read_options = ReadOptions { progress: Some(advance), ..ReadOptions::default() };
@@ -229,7 +240,7 @@ pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
 fn prepare<'a>(
     loaded: &'a Loaded,
     facts: &'a Facts,
-    options: &TraceOptions,
+    options: &Question,
     inputs: &[Input],
 ) -> Result<Case<'a>, Box<Refusal>> {
     let trace = &loaded.trace;
@@ -271,7 +282,7 @@ fn no_such_step(
     trace: &Trace,
     facts: &Facts,
     device: &DeviceFacts,
-    options: &TraceOptions,
+    options: &Question,
     inputs: &[Input],
 ) -> Option<Refusal> {
     if options.step.is_none() || !device.steps.used.is_empty() {
@@ -324,22 +335,4 @@ fn order(cases: &mut Vec<Case<'_>>, rank: Option<u32>) {
         cases.sort_by_key(Case::rank);
         cases.insert(0, case);
     }
-}
-
-pub(crate) fn print(verdict: &Verdict, format: Format, verbose: bool, output: &Output) -> u8 {
-    let text = match format {
-        Format::Text => render_text(verdict, &output.catalog, &output.text_options(verbose)),
-        Format::Json => render_json(verdict, &output.catalog),
-        Format::Md => render_markdown(verdict, &output.catalog),
-    };
-    output.data(&text, REACHED)
-}
-
-pub(crate) fn print_refusal(refusal: &Refusal, format: Format, verbose: bool, output: &Output) -> u8 {
-    let text = match format {
-        Format::Text => refusal_text(refusal, &output.catalog, &output.text_options(verbose)),
-        Format::Json => refusal_json(refusal, &output.catalog),
-        Format::Md => refusal_markdown(refusal, &output.catalog),
-    };
-    output.data(&text, REFUSED)
 }

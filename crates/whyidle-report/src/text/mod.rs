@@ -7,6 +7,7 @@ mod findings;
 pub(crate) mod head;
 mod items;
 mod ledger;
+mod run;
 pub(crate) mod tail;
 mod verbose;
 mod wrap;
@@ -55,6 +56,7 @@ pub fn render_text(verdict: &Verdict, catalog: &Catalog, options: &TextOptions) 
     ledger::write(&mut canvas, catalog, verdict, options.verbose);
     ledger::write_ranks(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
+    run::write(&mut canvas, catalog, verdict, options.verbose);
     findings::write(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
     asked::write_what_if(&mut canvas, catalog, verdict);
