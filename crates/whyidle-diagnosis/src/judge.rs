@@ -55,6 +55,7 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted
         working_share: shown.share(shown.working()),
         resident_share: shown.share(resident.min(step)),
         ranks: ranks(cases, &ledger),
+        run: None,
         ledger,
         next: next_command(shown, ruling.primary, path),
         ladder: ladder(shown, &findings, &ruling),

@@ -35,7 +35,7 @@ pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Lateness,
     Line, LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality,
-    Ruling, Rung, Step, Subject, Total, Verdict,
+    Ruling, RunLedger, RunLine, Rung, Step, Subject, Total, Verdict,
 };
 pub use what_if::{Answer, NotUnderstood, Takes, WhatIf};
 pub use whyidle_analysis::ranks::Trait;

@@ -440,6 +440,34 @@ pub struct ReplayQuality {
     pub usable: bool,
 }
 
+/// What the watched time of a run went into, beyond its steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLedger {
+    /// The watched time, ns: from the first sample of anything to the last.
+    pub watched_ns: i64,
+    /// Its phases, in the order of a run. They exclude each other and sum to it exactly.
+    pub lines: Vec<RunLine>,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLine {
+    /// Stable id: `training`, `run.startup`, `run.compile`, `run.epoch`, `run.eval`, `run.checkpoint`, `run.stuck`,
+    /// `unknown`.
+    #[serde(deserialize_with = "ids::id")]
+    pub id: Id,
+    /// Time in it, ns.
+    pub ns: i64,
+    /// How often it was entered, as far as samples show.
+    pub visits: u32,
+    /// Mean time from one visit to the next, ns; `None` with fewer than two, or where that says nothing.
+    pub period_ns: Option<i64>,
+    /// The same in steps, the visit itself left out; `None` where the step is not known.
+    pub period_steps: Option<i64>,
+    /// Where the main thread was most, as `validate (train.py:60)`.
+    pub place: Option<String>,
+}
+
 /// The verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -455,6 +483,8 @@ pub struct Verdict {
     pub resident_share: f64,
     /// Where the step goes. Working lines first, then waits, then the rest, each largest first.
     pub ledger: Vec<Line>,
+    /// Where the watched time of the run goes; `None` without stacks that carry their times.
+    pub run: Option<RunLedger>,
     /// Every rank read.
     pub ranks: Vec<RankVerdict>,
     /// The ruling.

@@ -115,6 +115,8 @@ pub struct Seen {
     pub count: u32,
     /// The operating system's state of the thread: `R`, `S`, `D`, …; a space where unknown.
     pub state: char,
+    /// The thread held the interpreter's lock.
+    pub gil: bool,
 }
 
 /// Python stacks.
@@ -177,7 +179,7 @@ mod tests {
         samples.gpu.t = vec![1, 5, 9];
         samples.gpu.numbers.insert("gpu".to_owned(), vec![0.0, 1.0, 2.0]);
         samples.gpu.words.insert("name".to_owned(), vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]);
-        let seen = |t| Seen { t, stack: 0, count: 1, state: ' ' };
+        let seen = |t| Seen { t, stack: 0, count: 1, state: ' ', gil: false };
         samples.stacks.seen = vec![seen(Some(1)), seen(Some(6)), seen(None)];
         let part = samples.between(4, 8);
         assert_eq!(

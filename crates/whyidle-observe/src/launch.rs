@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
-use rustix::termios::{tcgetpgrp, tcsetpgrp};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
+
+use crate::jobs::{self, Terminal};
 
 /// Signals that are passed on to the program.
 const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
@@ -20,9 +21,10 @@ pub struct Program {
     child: Child,
     group: Pid,
     handle: Handle,
-    forwarder: Option<std::thread::JoinHandle<()>>,
-    /// The terminal was handed to the program; this group had it.
-    terminal: Option<Pid>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+    done: Arc<AtomicBool>,
+    /// The terminal, if it was handed to the program.
+    terminal: Option<Arc<Terminal>>,
 }
 
 impl Program {
@@ -33,24 +35,33 @@ impl Program {
     pub fn start(command: &[String], environment: &[(&str, String)]) -> io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no command"))?;
         // Registered first: a signal that arrives while the program starts is not lost.
-        let mut signals = Signals::new(FORWARDED)?;
+        let mut signals = Signals::new(FORWARDED.into_iter().chain([SIGTSTP, SIGCONT]))?;
         let mut starting = Command::new(program);
         starting.args(arguments).process_group(0);
         starting.envs(environment.iter().map(|(name, value)| (*name, value.as_str())));
         let child = starting.spawn()?;
         let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?)
             .ok_or_else(|| io::Error::other("process 0"))?;
-        let terminal = hand_over_terminal(group);
+        let terminal = Terminal::hand_over(group).map(Arc::new);
         let handle = signals.handle();
-        let forwarder = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let shared = terminal.clone();
+        let forward = move || {
             for number in signals.forever() {
-                if let Some(signal) = Signal::from_named_raw(number) {
+                match Signal::from_named_raw(number) {
                     // The program may be gone already.
-                    let _ = kill_process_group(group, signal);
+                    Some(signal) if FORWARDED.contains(&number) => _ = kill_process_group(group, signal),
+                    _ => jobs::handle(number, group, shared.as_deref()),
                 }
             }
-        })?;
-        Ok(Self { child, group, handle, forwarder: Some(forwarder), terminal })
+        };
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let mut threads = vec![thread("signals").spawn(forward)?];
+        let done = Arc::new(AtomicBool::new(false));
+        if terminal.is_some() {
+            let done = Arc::clone(&done);
+            threads.push(thread("jobs").spawn(move || jobs::follow_stops(group, &done))?);
+        }
+        Ok(Self { child, group, handle, threads, done, terminal })
     }
 
     /// Its process id.
@@ -98,12 +109,13 @@ fn is_gone(group: Pid) -> bool {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if let Some(own) = self.terminal {
-            let _ = tcsetpgrp(std::io::stdin(), own);
-        }
+        self.done.store(true, Ordering::Relaxed);
         self.handle.close();
-        if let Some(forwarder) = self.forwarder.take() {
-            let _ = forwarder.join();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        if let Some(terminal) = &self.terminal {
+            terminal.take_back();
         }
     }
 }
@@ -137,27 +149,6 @@ pub fn interruption() -> Interruption {
 pub fn shell_status(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)
-}
-
-/// Where the watcher has the terminal, the program gets it: it may read from it, and Ctrl-C reaches it.
-fn hand_over_terminal(group: Pid) -> Option<Pid> {
-    let own = tcgetpgrp(std::io::stdin()).ok()?;
-    if own != rustix::process::getpgrp() {
-        return None;
-    }
-    ignore_terminal_stops();
-    tcsetpgrp(std::io::stdin(), group).ok()?;
-    Some(own)
-}
-
-/// A process in the background that takes the terminal back, or writes to it, is stopped unless it ignores this
-/// signal.
-fn ignore_terminal_stops() {
-    // SAFETY: sets the disposition of one signal to "ignore"; no handler runs.
-    #[expect(unsafe_code, reason = "the system offers no other way to ignore a signal")]
-    unsafe {
-        libc::signal(libc::SIGTTOU, libc::SIG_IGN);
-    }
 }
 
 #[cfg(test)]

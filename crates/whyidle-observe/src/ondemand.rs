@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use crate::Scratch;
 
 const HEADER: usize = 40;
 /// The bit of a request that asks for activities.
@@ -47,7 +47,7 @@ struct State {
 /// The listening end of the socket, in a private folder that also takes the traces. Both are removed when it
 /// is dropped.
 pub struct Listener {
-    dir: TempDir,
+    dir: Scratch,
     state: Arc<Mutex<State>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -60,7 +60,7 @@ impl Listener {
     /// Where the folder or the socket cannot be made.
     pub fn start() -> io::Result<Self> {
         // Newer versions of the profiler write below /tmp only.
-        let dir = tempfile::Builder::new().prefix("whyidle-").tempdir_in("/tmp")?;
+        let dir = Scratch::new_in(Path::new("/tmp"))?;
         let socket = UnixDatagram::bind(dir.path().join(NAME))?;
         socket.set_read_timeout(Some(Duration::from_millis(100)))?;
         let state = Arc::new(Mutex::new(State::default()));

@@ -97,6 +97,14 @@ impl Watched {
         tasks.flatten().filter_map(row).collect()
     }
 
+    /// How many files it may open.
+    pub(crate) fn most_files(&self) -> Option<u64> {
+        match self.process.limits().ok()?.max_open_files.soft_limit {
+            procfs::process::LimitValue::Value(most) => Some(most),
+            procfs::process::LimitValue::Unlimited => None,
+        }
+    }
+
     /// State of the main thread.
     pub(crate) fn state(&self) -> char {
         self.process.stat().map_or(' ', |stat| stat.state)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::stacks::ThreadStack;
+use crate::stacks::{Sighting, ThreadStack};
 use crate::{Missing, clock, gpu, process, system};
 
 /// Schema of `recording.json`.
@@ -115,12 +115,12 @@ impl Recorder {
         t: i64,
         pid: u32,
         parents: &[u32],
-        stacks: Vec<ThreadStack>,
+        stacks: Vec<Sighting>,
         state: char,
     ) -> Vec<ThreadStack> {
         let mut new = Vec::new();
         let mut seen = Vec::new();
-        for stack in stacks {
+        for Sighting { stack, gil } in stacks {
             let state = if stack.thread == "MainThread" { state } else { ' ' };
             let key = (pid, stack);
             let number = match self.known.get(&key) {
@@ -137,7 +137,8 @@ impl Recorder {
                 }
             };
             self.table[number].3 += 1;
-            seen.push(json!([number, state.to_string()]));
+            let state = state.to_string();
+            seen.push(if gil { json!([number, state, 1]) } else { json!([number, state]) });
         }
         if !seen.is_empty() {
             let line = format!("{{\"t\":{},\"s\":{}}}", clock::seconds(t), Value::Array(seen));
@@ -222,11 +223,12 @@ fn stack_line(number: usize, pid: u32, parents: &[u32], stack: &ThreadStack) -> 
 mod tests {
     use super::*;
 
-    fn stack(function: &str) -> ThreadStack {
-        ThreadStack {
+    fn stack(function: &str) -> Sighting {
+        let stack = ThreadStack {
             thread: "MainThread".to_owned(),
             frames: vec![(function.to_owned(), "/w/train.py".to_owned(), 157)],
-        }
+        };
+        Sighting { stack, gil: true }
     }
 
     #[test]
@@ -245,7 +247,7 @@ mod tests {
         let found = whyidle_readers::samples::read(dir.path())?;
         let stacks = found.samples.stacks;
         assert_eq!((stacks.stacks.len(), stacks.seen.len(), stacks.source.len()), (2, 3, 1));
-        assert_eq!(stacks.seen[2].t, Some(1_795_971_809_400_000_000));
+        assert_eq!((stacks.seen[2].t, stacks.seen[2].gil), (Some(1_795_971_809_400_000_000), true));
         // A row without all its columns is left out.
         assert_eq!((found.samples.gpu.len(), found.dropped), (0, 1));
         Ok(())

@@ -15,13 +15,22 @@ pub struct ThreadStack {
     pub frames: Vec<(String, String, u32)>,
 }
 
+/// A stack as it was seen once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// The stack.
+    pub stack: ThreadStack,
+    /// The thread held the interpreter's lock.
+    pub gil: bool,
+}
+
 /// Where stacks come from.
 pub trait StackSource {
     /// The stacks of a process's Python threads, now. `parent`: a watched process that it may be a fork of.
     ///
     /// # Errors
     /// In the source's own words.
-    fn stacks(&mut self, pid: u32, parent: Option<u32>) -> Result<Vec<ThreadStack>, String>;
+    fn stacks(&mut self, pid: u32, parent: Option<u32>) -> Result<Vec<Sighting>, String>;
 
     /// A process is gone.
     fn forget(&mut self, pid: u32);
@@ -48,7 +57,7 @@ struct Names {
 }
 
 impl StackSource for PySpy {
-    fn stacks(&mut self, pid: u32, parent: Option<u32>) -> Result<Vec<ThreadStack>, String> {
+    fn stacks(&mut self, pid: u32, parent: Option<u32>) -> Result<Vec<Sighting>, String> {
         if !self.processes.contains_key(&pid) {
             let reader = match parent.filter(|parent| self.reads_like(pid, *parent)) {
                 Some(parent) => Reader::Fork(parent, Names::default()),
@@ -125,10 +134,12 @@ fn in_words(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Strin
     words.join(": ")
 }
 
-fn thread(trace: py_spy::StackTrace) -> ThreadStack {
+fn thread(trace: py_spy::StackTrace) -> Sighting {
+    let gil = trace.owns_gil;
     let line = |line: i32| u32::try_from(line).unwrap_or(0);
     let frames = trace.frames.into_iter().rev().map(|frame| (frame.name, frame.filename, line(frame.line)));
-    ThreadStack { thread: trace.thread_name.unwrap_or_default(), frames: frames.collect() }
+    let stack = ThreadStack { thread: trace.thread_name.unwrap_or_default(), frames: frames.collect() };
+    Sighting { stack, gil }
 }
 
 /// Where Python's program and library lie in memory.

@@ -12,7 +12,7 @@ use crate::gpu::{Card, Gpus};
 use crate::pace::Pace;
 use crate::permission::stack_permission;
 use crate::process::Watched;
-use crate::stacks::{PySpy, StackSource, ThreadStack, source_line};
+use crate::stacks::{PySpy, Sighting, StackSource, ThreadStack, source_line};
 use crate::system::System;
 use crate::tree::{Member, Role, Tree, children};
 use crate::{About, Missing, Recorder};
@@ -187,6 +187,12 @@ impl Watch {
         &self.tree
     }
 
+    /// How long it has been watching.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.started.0.elapsed()
+    }
+
     /// Samples until `until` says stop, asked ten times a second, or the program is gone.
     pub fn run(&mut self, until: &mut dyn FnMut(&Progress) -> Flow) {
         const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -335,8 +341,11 @@ impl Watch {
         }
     }
 
-    fn count_training(&mut self, stacks: &[ThreadStack]) {
-        let Some(main) = stacks.iter().find(|stack| stack.thread == "MainThread") else { return };
+    fn count_training(&mut self, stacks: &[Sighting]) {
+        let Some(main) = stacks.iter().map(|seen| &seen.stack).find(|stack| stack.thread == "MainThread")
+        else {
+            return;
+        };
         self.progress.main_samples += 1;
         // Importing and building an optimizer is no training yet.
         let trains = |(function, file, _): &(String, String, u32)| {
@@ -427,6 +436,8 @@ impl Watch {
             "driver": self.gpus.as_ref().and_then(Gpus::driver),
             "rank": first.and_then(|driver| driver.number("RANK")),
             "world": first.and_then(|driver| driver.number("WORLD_SIZE")),
+            "open_files_limit": first.and_then(|driver| self.watched.get(&driver.pid)?.most_files()),
+            "shm_bytes": first.and_then(|driver| shm_bytes(driver.pid)),
             "gpus": self.cards.iter().map(card).collect::<Vec<_>>(),
             "processes": self.tree.members.iter().map(process).collect::<Vec<_>>(),
             "sampled": {
@@ -443,11 +454,20 @@ impl Watch {
     /// # Errors
     /// Where the recording could not be written.
     pub fn finish(
-        self,
+        mut self,
         command: Vec<String>,
         missing: Vec<Missing>,
         more: Map<String, Value>,
     ) -> io::Result<Summary> {
+        if let Some(gpus) = self.gpus.as_ref() {
+            // Who computes on them shows only once the program does.
+            let before = std::mem::replace(&mut self.cards, gpus.cards());
+            for (card, before) in self.cards.iter_mut().zip(before) {
+                if card.processes.is_empty() {
+                    card.processes = before.processes;
+                }
+            }
+        }
         let mut summary = self.summary();
         summary.missing.extend(missing);
         summary.more.extend(more);
@@ -456,6 +476,12 @@ impl Watch {
         self.recorder.finish(&about)?;
         Ok(summary)
     }
+}
+
+/// Size of `/dev/shm` as process `pid` sees it: loader workers hand their batches over through it.
+fn shm_bytes(pid: u32) -> Option<u64> {
+    let about = rustix::fs::statvfs(format!("/proc/{pid}/root/dev/shm")).ok()?;
+    about.f_blocks.checked_mul(about.f_frsize)
 }
 
 fn rounded(value: f64) -> f64 {

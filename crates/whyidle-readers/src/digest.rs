@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -13,7 +13,8 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Found, ReadError};
+use crate::error::ReadError;
+use crate::sniff::{Format, sniff};
 use crate::source;
 
 /// The largest digest, inflated: a digest of any trace is far smaller.
@@ -59,19 +60,40 @@ pub fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<Vec<T>, Re
     let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
     let mut bytes = Vec::new();
     file.take(LARGEST_FILE).read_to_end(&mut bytes).map_err(|error| ReadError::io(path, error))?;
-    let foreign = |found| ReadError::NotATrace { path: path.to_owned(), found };
-    if bytes.is_empty() {
-        return Err(foreign(Found::Empty));
-    }
+    let foreign = || ReadError::NotADigest { path: path.to_owned() };
     if !source::is_gzip(&bytes) {
-        return parse(&bytes, schema).ok_or_else(|| foreign(Found::NoDigest));
+        return parse(&bytes, schema).ok_or_else(foreign);
     }
     let mut inflated = Vec::new();
     let mut gzip = MultiGzDecoder::new(&bytes[..]).take(LARGEST_FILE);
     if gzip.read_to_end(&mut inflated).is_err() {
         return Err(ReadError::Damaged { path: path.to_owned(), byte: inflated.len() as u64 });
     }
-    parse(&inflated, schema).ok_or_else(|| foreign(Found::NoDigest))
+    parse(&inflated, schema).ok_or_else(foreign)
+}
+
+/// The files of digests that a path stands for: itself, or those that lie in a directory, by name.
+///
+/// # Errors
+/// Where a directory cannot be listed, or holds none.
+pub fn find(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| ReadError::io(path, error))?;
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|file| is_digest(file)).collect();
+    found.sort();
+    if found.is_empty() { Err(ReadError::NotADigest { path: path.to_owned() }) } else { Ok(found) }
+}
+
+/// The file begins as one of digests does.
+#[must_use]
+pub fn is_digest(path: &Path) -> bool {
+    const HEAD: u64 = 4_096;
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    path.is_file() && read.is_ok() && sniff(&head) == Some(Format::Digest)
 }
 
 /// The digests of a text; `None` where any of it is something else.

@@ -27,6 +27,12 @@ pub enum ReadError {
         /// What it looks like.
         found: Found,
     },
+    /// The file holds no digests of ranks.
+    #[error("{}: no digest of a rank", path.display())]
+    NotADigest {
+        /// The file or directory.
+        path: PathBuf,
+    },
     /// The JSON is broken before any event could be read.
     #[error("{}: unreadable at byte {byte}", path.display())]
     Unreadable {
@@ -66,6 +72,7 @@ impl ReadError {
             Self::Unreadable { .. } => "read-unreadable",
             Self::Damaged { .. } => "read-damaged",
             Self::NoTrace { .. } => "read-no-trace",
+            Self::NotADigest { .. } => "read-not-a-digest",
         }
     }
 
@@ -77,7 +84,8 @@ impl ReadError {
             | Self::NotATrace { path, .. }
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
-            | Self::NoTrace { path } => path,
+            | Self::NoTrace { path }
+            | Self::NotADigest { path } => path,
         }
     }
 
@@ -92,7 +100,7 @@ impl ReadError {
             Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
                 args.push(("byte", byte.to_string()))
             }
-            Self::NoTrace { .. } => {}
+            Self::NoTrace { .. } | Self::NotADigest { .. } => {}
         }
         args
     }
@@ -109,6 +117,7 @@ impl ReadError {
             Self::NotATrace { found, .. } => found.hint(),
             Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
             Self::NoTrace { .. } => Some(Hint::RecordTrace),
+            Self::NotADigest { .. } => Some(Hint::MakeDigest),
         }
     }
 }
@@ -160,6 +169,8 @@ ids! {
         Json = "json";
         /// What a recording says of itself (`recording.json`, `case.json`).
         Recording = "recording";
+        /// A digest of a rank.
+        Digest = "digest";
         /// Some other text.
         Text = "text";
         /// Some other data.
@@ -184,6 +195,10 @@ ids! {
         Unpack = "unpack";
         /// The download went wrong.
         DownloadAgain = "download-again";
+        /// Make a digest of a trace first.
+        MakeDigest = "make-digest";
+        /// Digests are for `whyidle merge`.
+        MergeDigests = "merge-digests";
     }
 }
 
@@ -197,6 +212,7 @@ impl Found {
             Self::Sqlite | Self::NsysReport => Hint::UsePytorchProfiler,
             Self::Zip | Self::OtherCompression => Hint::Unpack,
             Self::Html => Hint::DownloadAgain,
+            Self::Digest => Hint::MergeDigests,
             Self::Json | Self::Text | Self::Binary => Hint::RecordTrace,
         })
     }

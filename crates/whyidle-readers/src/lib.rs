@@ -77,7 +77,7 @@ fn read(reader: impl Read + Send, path: &Path, options: &ReadOptions<'_>) -> Res
                 None => Err(ReadError::NotATrace { path: path.to_owned(), found }),
             };
         }
-        let is_recording = sniff::sniff(window.rest()) == Some(Format::Recording);
+        let format = sniff::sniff(window.rest());
         let result = kineto::read(window, options.parser);
         if let Some(error) = window.take_failure() {
             return Err(ReadError::io(path, error));
@@ -85,7 +85,11 @@ fn read(reader: impl Read + Send, path: &Path, options: &ReadOptions<'_>) -> Res
         result.map_err(|failure| match failure {
             kineto::Failure::NoEvents => ReadError::NotATrace {
                 path: path.to_owned(),
-                found: if is_recording { Found::Recording } else { Found::Json },
+                found: match format {
+                    Some(Format::Recording) => Found::Recording,
+                    Some(Format::Digest) => Found::Digest,
+                    _ => Found::Json,
+                },
             },
             kineto::Failure::Unreadable(byte) if window.is_damaged() => {
                 ReadError::Damaged { path: path.to_owned(), byte }

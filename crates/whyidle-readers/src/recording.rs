@@ -90,6 +90,16 @@ pub struct Recording {
     pub steady: Option<(f64, f64)>,
     /// What could not be had: what, why, and the detail.
     pub missing: Vec<(String, String, String)>,
+    /// How many files the driving process may open.
+    pub open_files_limit: Option<u64>,
+    /// Size of `/dev/shm`, bytes.
+    pub shm_bytes: Option<u64>,
+    /// The watch began with the program.
+    pub began: bool,
+    /// The watch was cut short after this many seconds.
+    pub cut_short_s: Option<f64>,
+    /// Processes on the GPUs that are not the program's: physical number of the GPU, process, its memory in bytes.
+    pub others_on_gpu: Vec<(u32, u32, Option<u64>)>,
 }
 
 /// A process that drives a GPU.
@@ -196,6 +206,11 @@ fn from_json(value: &Value) -> Recording {
             .collect(),
         steady: f.seconds("steady_from").zip(f.seconds("steady_until")).filter(|(from, until)| from < until),
         missing: driven::missing(value),
+        open_files_limit: f.get("open_files_limit").and_then(Value::as_u64),
+        shm_bytes: f.get("shm_bytes").and_then(Value::as_u64),
+        began: f.flag("began").unwrap_or(false),
+        cut_short_s: f.seconds("cut_short_s"),
+        others_on_gpu: driven::others_on_gpu(value),
     }
 }
 

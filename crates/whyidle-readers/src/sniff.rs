@@ -18,6 +18,8 @@ pub enum Format {
     Kineto,
     /// What a recording says of itself: `recording.json`, `case.json`.
     Recording,
+    /// What a rank says to the others.
+    Digest,
 }
 
 /// The format of a file that begins with `head`, which may be gzipped; `None`: not one
@@ -35,6 +37,7 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
     let head = &head[..head.len().min(HEAD)];
     let has = |word: &str| memmem::find(head, word.as_bytes()).is_some();
     match head.first()? {
+        b'{' if head.starts_with(b"{\"schema\":\"whyidle.digest/") => Some(Format::Digest),
         b'{' if has("\"traceEvents\"") => Some(Format::Kineto),
         b'{' if has("\"steps_host_ms\"") || has("\"step_ms_mean\"") || has("\"whyidle.recording") => {
             Some(Format::Recording)

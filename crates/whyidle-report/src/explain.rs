@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{CAUSES as CURED, Takes};
 
 /// Every cause that has a page, in the order of the list.
-pub const CAUSES: [&str; 33] = [
+pub const CAUSES: [&str; 37] = [
     "data.in_process",
     "data.workers",
     "data.storage",
@@ -44,6 +44,10 @@ pub const CAUSES: [&str; 33] = [
     "rank.straggler",
     "pipeline.bubble",
     "gpu.shared",
+    "run.startup",
+    "run.epoch",
+    "run.eval",
+    "run.checkpoint",
 ];
 
 /// The page of `cause`: what it is, how it is recognised, what to change, and the traps.

@@ -16,6 +16,7 @@ mod ledger;
 mod markdown;
 mod plan;
 mod quantity;
+mod run;
 mod strategy;
 #[cfg(test)]
 mod tests;

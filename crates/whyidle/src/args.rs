@@ -32,6 +32,10 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Say from PyTorch profiler traces where each step goes and what to change
     Trace(TraceOptions),
+    /// Write what each rank's trace says to the others: some tens of kilobytes
+    Digest(DigestOptions),
+    /// Give the verdict on the ranks of a job from their digests, or join them
+    Merge(MergeOptions),
     /// Say before anything runs whether a model fits, what a step takes and which strategy suits
     Plan(Box<crate::plan::PlanOptions>),
     /// Start a program, watch it, ask it for a short trace, and give the verdict
@@ -115,6 +119,43 @@ pub(crate) struct TraceOptions {
     /// Analyse this GPU, by the number the program gives it [default: the busiest]
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<i32>,
+}
+
+/// Options of `digest`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle digest trace_rank7.json.gz -o rank7.digest.gz\n  \
+    whyidle digest runs/42/ -o runs/42.digest.gz\n\n\
+    Exit status: 0 a digest was written, 1 the evidence cannot carry one, 2 bad usage or unreadable input.")]
+pub(crate) struct DigestOptions {
+    /// Traces (.json, .json.gz), directories with traces, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Where to write the digests, all into one file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// The true step time in milliseconds, measured without a profiler
+    #[arg(long, value_name = "MS", value_parser = positive_ms)]
+    pub(crate) step_ms: Option<f64>,
+}
+
+/// Options of `merge`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle merge digests/\n  whyidle merge rank*.digest.gz -o job.digest.gz\n\n\
+    Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
+)]
+pub(crate) struct MergeOptions {
+    /// Files of digests, or directories with such
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Write the digests, joined, instead of giving the verdict
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Show this rank at the top [default: the one the others wait for]
+    #[arg(long, value_name = "N")]
+    pub(crate) rank: Option<u32>,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
 }
 
 /// How `attach`, `run` and `diagnose` print their verdict.

@@ -1,10 +1,10 @@
 //! `whyidle attach`: watches a program that is running already, and gives the verdict.
 
-use serde_json::Map;
+use serde_json::{Map, json};
 use whyidle_diagnosis::Message;
 use whyidle_observe::launch::interruption;
 use whyidle_observe::tree::Tree;
-use whyidle_observe::{Missing, Options, Recorder, Watch, stack_permission};
+use whyidle_observe::{Missing, Options, Watch, stack_permission};
 
 use crate::args::AttachOptions;
 use crate::live::{Place, Ticker, until, unwritten};
@@ -43,13 +43,9 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
             .count("seconds", i64::try_from(options.live.for_.as_secs()).unwrap_or(i64::MAX)),
     );
     let command = driver.command.clone();
-    let place = match Place::of(&options.live) {
-        Ok(place) => place,
-        Err(error) => return unwritten(&error, output),
-    };
-    let recorder = match Recorder::create(place.dir()) {
-        Ok(recorder) => recorder,
-        Err(error) => return unwritten(&error, output),
+    let (place, recorder) = match Place::open(&options.live, output) {
+        Ok(opened) => opened,
+        Err(status) => return status,
     };
     let interrupted = interruption();
     let watching = Options { gpus: options.gpu.clone(), stacks: !options.live.no_stacks };
@@ -59,8 +55,13 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
         ticker.tick(progress, options.live.for_, output);
         until(interrupted.is_set() || progress.elapsed >= options.live.for_)
     });
-    match watch.finish(command, Vec::new(), Map::new()) {
-        Ok(_) => place.verdict(&options.live, output),
+    let again = format!("whyidle attach {} --step-ms MS", pids[0]);
+    let mut more = Map::new();
+    if interrupted.is_set() {
+        more.insert("cut_short_s".to_owned(), json!(watch.elapsed().as_secs_f64()));
+    }
+    match watch.finish(command, Vec::new(), more) {
+        Ok(_) => place.verdict(&options.live, &again, output),
         Err(error) => unwritten(&error, output),
     }
 }

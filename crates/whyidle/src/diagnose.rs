@@ -10,30 +10,13 @@ use whyidle_model::{Samples, Severity, Trace};
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
-use crate::UNREADABLE;
-use crate::args::{DiagnoseOptions, Format, Showing, TraceOptions};
+use crate::args::DiagnoseOptions;
 use crate::output::Output;
-use crate::trace::{self, NoVerdict};
+use crate::show::{NoVerdict, show};
+use crate::trace::{self, Question};
 
 pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
-    print(&options.dir, options.step_ms, options.showing, output)
-}
-
-/// Prints the verdict of the recording in `dir`.
-pub(crate) fn print(dir: &Path, step_ms: Option<f64>, showing: Showing, output: &Output) -> u8 {
-    let Showing { format, verbose } = showing;
-    match verdict(dir, step_ms, output) {
-        Ok(verdict) => trace::print(&verdict, format, verbose, output),
-        Err(NoVerdict::Unread(error)) => {
-            output.read_error(&error);
-            UNREADABLE
-        }
-        Err(NoVerdict::NotUnderstood(wrong)) => {
-            output.error(&wrong.reason, Some(&wrong.hint));
-            UNREADABLE
-        }
-        Err(NoVerdict::Refused(refusal)) => trace::print_refusal(&refusal, format, verbose, output),
-    }
+    show(&verdict(&options.dir, options.step_ms, output), options.showing, output)
 }
 
 /// A recording's samples, ready to be judged.
@@ -56,20 +39,9 @@ pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Resu
         }
         Err(error) => return Err(NoVerdict::Unread(error)),
     }
-    let options = TraceOptions {
-        paths: vec![dir.to_owned()],
-        step_ms,
-        format: Format::Text,
-        verbose: false,
-        what_if: Vec::new(),
-        critical_path: false,
-        no_replay: false,
-        step: None,
-        rank: None,
-        device: None,
-    };
+    let question = Question { paths: vec![dir.to_owned()], step_ms, ..Question::default() };
     let has_samples = watched.signals.gpu.is_some() || watched.signals.main.is_some();
-    match trace::verdict(&options, output) {
+    match trace::verdict(&question, output) {
         Ok(mut verdict) => {
             if has_samples {
                 add_samples(&mut verdict, &watched.signals, &watched.known, &watched.run);
@@ -98,34 +70,63 @@ fn without_trace(watched: Watched, refusal: Refusal, path: &str) -> Result<Verdi
 }
 
 fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
-    let recorded = recording::read(dir, None)?;
+    let described = recording::read(dir, None)?;
     let found = samples::read(dir)?;
-    let known = trace::known(recorded.as_ref(), step_ms);
-    let recorded = recorded.unwrap_or_default();
-    let world = recorded.world.unwrap_or(1);
-    let samples = steady(found.samples, &recorded);
-    let (signals, rank) = the_one_waited_for(&samples, &recorded, world);
-    let watched_ranks = recorded.drivers.len();
+    let known = trace::known(described.as_ref(), step_ms);
+    let is_described = described.is_some();
+    let recorded = described.unwrap_or_default();
+    let (signals, rank) = the_one_waited_for(&found.samples, &recorded);
     let input = |(name, rows): &(&str, u64)| Input {
         path: dir.join(name).display().to_string(),
         kind: "samples",
         events: *rows,
         rank: None,
     };
-    let inputs = found.files.iter().map(input).collect();
-    Ok(Watched {
-        signals,
-        known,
-        run: Run { rank, watched_ranks, ..about(recorded, world, found.dropped) },
-        inputs,
-    })
+    // Without a description, a process that shows the work of several ranks is one of at least two.
+    let is_rank = signals.main.as_ref().is_some_and(|main| main.is_rank);
+    let world = recorded.world.unwrap_or(if is_rank { 2 } else { 1 });
+    let run = Run {
+        observed_step_ns: recorded.observed_step_ms_mean.map(|ms| (ms * 1e6).round() as i64),
+        timed_steps: recorded.timed_steps.unwrap_or(u32::try_from(recorded.steps_host_ms.len()).unwrap_or(0)),
+        world,
+        world_known: recorded.world.is_some() || is_described && !is_rank,
+        rank,
+        watched_ranks: recorded.drivers.len(),
+        no_gpu: recorded
+            .missing
+            .iter()
+            .any(|(what, code, _)| what == "gpu" && NO_GPU.contains(&code.as_str())),
+        open_files_limit: recorded.open_files_limit,
+        shm_bytes: recorded.shm_bytes,
+        others_on_gpu: recorded.others_on_gpu,
+        cut_short_ns: recorded.cut_short_s.map(ns),
+        command: recorded.command,
+        gpu: recorded.gpu,
+        missing: recorded.missing,
+        dropped: found.dropped,
+        rows: found.files.iter().map(|(_, rows)| rows).sum(),
+    };
+    Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect() })
+}
+
+/// Codes of a missing GPU that say that there is none to be seen, not that it could not be read.
+const NO_GPU: [&str; 3] = ["no-nvml", "no-driver", "no-gpu"];
+
+fn ns(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+/// What is known of a recording's processes and times, for its signals.
+fn hints(recorded: &Recording, drivers: Vec<u32>, gpu: Option<u32>) -> Hints {
+    let steady = recorded.steady.map(|(from, until)| (ns(from), ns(until)));
+    Hints { drivers, gpu, steady, began: recorded.began }
 }
 
 /// Of several ranks the one whose GPU is idle most: a rank that waits for others sits in a collective, and its GPU
 /// looks busy.
-fn the_one_waited_for(samples: &Samples, recorded: &Recording, world: u32) -> (Signals, Option<u32>) {
+fn the_one_waited_for(samples: &Samples, recorded: &Recording) -> (Signals, Option<u32>) {
     let of = |pid: Option<u32>, gpu: Option<u32>| {
-        signals(samples, &Hints { drivers: pid.into_iter().collect(), gpu, world })
+        signals(samples, &hints(recorded, pid.into_iter().collect(), gpu))
     };
     let mut all: Vec<(Signals, Option<u32>)> = recorded
         .drivers
@@ -134,7 +135,8 @@ fn the_one_waited_for(samples: &Samples, recorded: &Recording, world: u32) -> (S
         .collect();
     if all.is_empty() {
         // Without a better word, ranks of one host drive its cards in order.
-        return (of(None, recorded.rank.filter(|_| world > 1)), recorded.rank);
+        let several = recorded.world.is_some_and(|world| world > 1);
+        return (of(None, recorded.rank.filter(|_| several)), recorded.rank);
     }
     let resident = |at: &usize| all[*at].0.gpu.as_ref().map_or(1.0, |gpu| gpu.resident);
     let least = (0..all.len()).min_by(|a, b| resident(a).total_cmp(&resident(b))).unwrap_or(0);
@@ -146,15 +148,6 @@ fn the_one_waited_for(samples: &Samples, recorded: &Recording, world: u32) -> (S
 /// GPUs whose busy shares differ by no more are alike.
 const ALIKE: f64 = 0.05;
 
-/// The stretch in which the run was steady, where the recording names one.
-fn steady(samples: Samples, recorded: &Recording) -> Samples {
-    let ns = |seconds: f64| (seconds * 1e9).round() as i64;
-    match recorded.steady {
-        Some((from, until)) => samples.between(ns(from), ns(until)),
-        None => samples,
-    }
-}
-
 /// The step without a profiler, ns: the time between batches as counted from outside, times the batches that the
 /// trace shows per step. `None` where either cannot be told.
 pub(crate) fn measured_step(dir: &Path, recorded: Option<&Recording>, trace: &Trace) -> Option<i64> {
@@ -162,8 +155,7 @@ pub(crate) fn measured_step(dir: &Path, recorded: Option<&Recording>, trace: &Tr
     const WHOLE: f64 = 0.2;
     let found = samples::read(dir).ok()?;
     let recorded = recorded.cloned().unwrap_or_default();
-    let hints = Hints { drivers: recorded.pids.clone(), gpu: None, world: 1 };
-    let batches = signals(&steady(found.samples, &recorded), &hints).batches?;
+    let batches = signals(&found.samples, &hints(&recorded, recorded.pids.clone(), None)).batches?;
     let named = |prefix: &str| {
         let is = trace.names.map(|name| name.starts_with(prefix));
         trace.host.name.iter().filter(|name| is[name.index()]).count()
@@ -175,18 +167,4 @@ pub(crate) fn measured_step(dir: &Path, recorded: Option<&Recording>, trace: &Tr
         return None;
     }
     Some(batches.period_ns * whole as i64)
-}
-
-fn about(recorded: Recording, world: u32, dropped: u64) -> Run {
-    Run {
-        observed_step_ns: recorded.observed_step_ms_mean.map(|ms| (ms * 1e6).round() as i64),
-        timed_steps: recorded.timed_steps.unwrap_or(u32::try_from(recorded.steps_host_ms.len()).unwrap_or(0)),
-        command: recorded.command,
-        gpu: recorded.gpu,
-        world,
-        rank: None,
-        watched_ranks: 0,
-        missing: recorded.missing,
-        dropped,
-    }
 }

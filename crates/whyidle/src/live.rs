@@ -4,22 +4,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use whyidle_diagnosis::Message;
-use whyidle_observe::{Flow, Progress};
+use whyidle_diagnosis::{Arg, Message, Verdict};
+use whyidle_observe::{Flow, Progress, Recorder, Scratch};
 
 use crate::args::LiveOptions;
 use crate::output::Output;
+use crate::show::{NoVerdict, show};
 use crate::{UNREADABLE, diagnose};
 
 /// Where a recording is written.
 pub(crate) struct Place {
     dir: PathBuf,
     /// Removed at the end, unless the user named the place.
-    temporary: Option<tempfile::TempDir>,
+    temporary: Option<Scratch>,
 }
 
 impl Place {
-    pub(crate) fn of(options: &LiveOptions) -> io::Result<Self> {
+    /// Opens the recording; where that cannot be, says so and gives the exit status.
+    pub(crate) fn open(options: &LiveOptions, output: &Output) -> Result<(Self, Recorder), u8> {
+        let place = Self::of(options).map_err(|error| unwritten(&error, output))?;
+        let recorder = Recorder::create(&place.dir).map_err(|error| unwritten(&error, output))?;
+        Ok((place, recorder))
+    }
+
+    fn of(options: &LiveOptions) -> io::Result<Self> {
         match &options.out {
             // What lies there already would be overwritten, or taken for this run's.
             Some(dir) if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) => {
@@ -27,7 +35,7 @@ impl Place {
             }
             Some(dir) => Ok(Self { dir: dir.clone(), temporary: None }),
             None => {
-                let temporary = tempfile::Builder::new().prefix("whyidle-").tempdir()?;
+                let temporary = Scratch::new_in(&std::env::temp_dir())?;
                 Ok(Self { dir: temporary.path().to_owned(), temporary: Some(temporary) })
             }
         }
@@ -37,13 +45,43 @@ impl Place {
         &self.dir
     }
 
-    /// Prints the verdict of what was recorded.
-    pub(crate) fn verdict(&self, options: &LiveOptions, output: &Output) -> u8 {
-        let status = diagnose::print(&self.dir, options.step_ms, options.showing, output);
+    /// Prints the verdict of what was recorded. `again`: the command that would record it anew.
+    pub(crate) fn verdict(&self, options: &LiveOptions, again: &str, output: &Output) -> u8 {
+        let mut reached = diagnose::verdict(&self.dir, options.step_ms, output);
+        if self.temporary.is_some() {
+            forget(&mut reached, &self.dir, again);
+        }
+        let status = show(&reached, options.showing, output);
         if self.temporary.is_none() {
             output.say(&Message::new("cli-live-kept").name("dir", self.dir.display().to_string()));
         }
         status
+    }
+}
+
+/// Names no path of a recording that is about to be removed.
+fn forget(reached: &mut Result<Verdict, NoVerdict>, dir: &Path, again: &str) {
+    let dir = dir.display().to_string();
+    let bare = |path: &mut String| {
+        if let Some(rest) = path.strip_prefix(&dir) {
+            *path = rest.trim_start_matches('/').to_owned();
+        }
+    };
+    let (inputs, quality) = match reached {
+        Ok(verdict) => {
+            if verdict.next.contains(&dir) {
+                verdict.next = again.to_owned();
+            }
+            (&mut verdict.inputs, &mut verdict.quality)
+        }
+        Err(NoVerdict::Refused(refusal)) => (&mut refusal.inputs, &mut refusal.quality),
+        Err(_) => return,
+    };
+    inputs.iter_mut().for_each(|input| bare(&mut input.path));
+    for (_, arg) in quality.iter_mut().flat_map(|note| &mut note.text.args) {
+        if let Arg::Name(text) = arg {
+            bare(text);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod attach;
 #[cfg(target_os = "linux")]
 mod check;
 mod diagnose;
+mod digest;
 mod explain;
 mod generate;
 #[cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ mod plan;
 mod progress;
 #[cfg(target_os = "linux")]
 mod run;
+mod show;
 mod trace;
 
 use std::process::ExitCode;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
     let code = match &args.command {
         Some(Command::Trace(options)) => trace::run(options, &output),
         Some(Command::Diagnose(options)) => diagnose::run(options, &output),
+        Some(Command::Digest(options)) => digest::digest(options, &output),
+        Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),

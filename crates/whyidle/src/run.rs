@@ -8,7 +8,7 @@ use whyidle_diagnosis::Message;
 use whyidle_observe::launch::{Program, shell_status};
 use whyidle_observe::ondemand::{Listener, Wanted};
 use whyidle_observe::tree::Member;
-use whyidle_observe::{Flow, Missing, Options, Progress, Recorder, Watch, clock, torch};
+use whyidle_observe::{Flow, Missing, Options, Progress, Watch, clock, torch};
 
 use crate::UNREADABLE;
 use crate::args::RunOptions;
@@ -25,13 +25,9 @@ const HEARD_WITHIN: Duration = Duration::from_secs(15);
 const WRITTEN_WITHIN: Duration = Duration::from_secs(90);
 
 pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
-    let place = match Place::of(&options.live) {
-        Ok(place) => place,
-        Err(error) => return unwritten(&error, output),
-    };
-    let recorder = match Recorder::create(place.dir()) {
-        Ok(recorder) => recorder,
-        Err(error) => return unwritten(&error, output),
+    let (place, recorder) = match Place::open(&options.live, output) {
+        Ok(opened) => opened,
+        Err(status) => return status,
     };
     let (listener, mut missing) = listener(options);
     let environment: Vec<(&str, String)> =
@@ -49,6 +45,7 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     let watching = Options { gpus: Vec::new(), stacks: !options.live.no_stacks };
     let mut watch = Watch::new(&[program.pid()], recorder, watching);
     let mut more = Map::new();
+    more.insert("began".to_owned(), json!(true));
     observe(options, &mut watch, &mut program, &mut more, output);
     if let Some(listener) = &listener {
         match trace(options, listener, &mut watch, &mut program, place.dir()) {
@@ -57,7 +54,10 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
         }
     }
     let judged = match watch.finish(options.command.clone(), missing, more) {
-        Ok(_) => place.verdict(&options.live, output),
+        Ok(_) => {
+            let again = format!("whyidle run --step-ms MS -- {}", options.command.join(" "));
+            place.verdict(&options.live, &again, output)
+        }
         Err(error) => unwritten(&error, output),
     };
     if options.stop && program.ended().is_none() {

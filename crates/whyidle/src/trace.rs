@@ -1,5 +1,6 @@
 //! `whyidle trace`: read, judge, print.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -14,15 +15,13 @@ use whyidle_model::{Severity, Trace};
 use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
-use whyidle_report::{
-    CAUSES, refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
-};
+use whyidle_report::CAUSES;
 
-use crate::args::{Format, LONGEST_STEP_MS, SHORTEST_STEP_MS, TraceOptions};
+use crate::args::{LONGEST_STEP_MS, SHORTEST_STEP_MS, Showing, TraceOptions};
 use crate::explain;
 use crate::output::Output;
 use crate::progress;
-use crate::{REACHED, REFUSED, UNREADABLE};
+use crate::show::{NoVerdict, show};
 
 /// A trace that was read, with what its directory says of it.
 struct Loaded {
@@ -31,75 +30,75 @@ struct Loaded {
     known: Known,
 }
 
-/// A rank's case with the verdict on it alone.
-struct Judged<'a> {
-    case: Case<'a>,
-    verdict: Verdict,
-}
-
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
-    match verdict(options, output) {
-        Ok(verdict) => print(&verdict, options.format, options.verbose, output),
-        Err(NoVerdict::Unread(error)) => {
-            output.read_error(&error);
-            UNREADABLE
-        }
-        Err(NoVerdict::NotUnderstood(wrong)) => {
-            output.error(&wrong.reason, Some(&wrong.hint));
-            UNREADABLE
-        }
-        Err(NoVerdict::Refused(refusal)) => print_refusal(&refusal, options.format, options.verbose, output),
-    }
+    let showing = Showing { format: options.format, verbose: options.verbose };
+    let reached =
+        question(options).map_err(NoVerdict::NotUnderstood).and_then(|question| verdict(&question, output));
+    show(&reached, showing, output)
 }
 
-/// Why there is no verdict.
-pub(crate) enum NoVerdict {
-    /// The input could not be read.
-    Unread(ReadError),
-    /// What was asked for is not understood.
-    NotUnderstood(NotUnderstood),
-    /// The evidence does not carry one.
-    Refused(Box<Refusal>),
+/// What is asked of traces.
+#[derive(Default)]
+pub(crate) struct Question {
+    /// Traces, directories with traces, `-` for standard input.
+    pub(crate) paths: Vec<PathBuf>,
+    /// The true step, as given.
+    pub(crate) step_ms: Option<f64>,
+    /// Only these steps.
+    pub(crate) step: Option<RangeInclusive<i64>>,
+    /// This rank at the top.
+    pub(crate) rank: Option<u32>,
+    /// This GPU.
+    pub(crate) device: Option<i32>,
+    /// No replay, and no prediction.
+    pub(crate) no_replay: bool,
+    /// What is wanted beside the verdict.
+    pub(crate) wanted: Wanted,
+}
+
+fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
+    Ok(Question {
+        paths: options.paths.clone(),
+        step_ms: options.step_ms,
+        step: options.step.clone(),
+        rank: options.rank,
+        device: options.device,
+        no_replay: options.no_replay,
+        wanted: wanted(options)?,
+    })
 }
 
 /// The verdict on traces.
-pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict, NoVerdict> {
+pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
     let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
-    let wanted = wanted(options).map_err(NoVerdict::NotUnderstood)?;
-    let loaded = load(options, output).map_err(NoVerdict::Unread)?;
-    let inputs: Vec<Input> = loaded.iter().map(|loaded| loaded.input.clone()).collect();
-    if let Some(refusal) = not_one_job(&loaded, &inputs) {
+    let files = files(question).map_err(NoVerdict::Unread)?;
+    if let [file] = files.as_slice() {
+        let one = judge_files(&files, question, output, |_, verdict| verdict).map_err(NoVerdict::Unread)?;
+        let Judged { input, rank, outcome, .. } = one.into_iter().next().expect("as many as there are files");
+        debug_assert_eq!(input.path, file.path.display().to_string());
+        let is_another = question.rank.is_some() && rank.is_some() && rank != question.rank;
+        return match outcome {
+            Ok(_) if is_another => Err(refused(no_such_rank(&[input]))),
+            outcome => outcome.map_err(NoVerdict::Refused),
+        };
+    }
+    let judged = judge_files(&files, question, output, Digest::new).map_err(NoVerdict::Unread)?;
+    let inputs: Vec<Input> = judged.iter().map(|one| one.input.clone()).collect();
+    if let Some(refusal) = not_one_job(&judged, &inputs) {
         return Err(refused(refusal));
     }
-    let facts: Vec<Option<Facts>> = loaded
-        .par_iter()
-        .map(|loaded| refuse_trace(&loaded.trace, &[]).is_none().then(|| Facts::new(&loaded.trace)))
-        .collect();
-    let path = options.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-    let judged: Vec<Result<Judged<'_>, Box<Refusal>>> = loaded
-        .par_iter()
-        .zip(&facts)
-        .map(|(loaded, facts)| match facts {
-            Some(facts) => {
-                let case = prepare(loaded, facts, options, &inputs)?;
-                let verdict = judge(std::slice::from_ref(&case), vec![loaded.input.clone()], &path, &wanted);
-                verdict.map(|verdict| Judged { case, verdict }).ok_or_else(|| Box::new(no_such_rank(&inputs)))
-            }
-            None => {
-                Err(Box::new(refuse_trace(&loaded.trace, &inputs).unwrap_or_else(|| no_such_rank(&inputs))))
-            }
-        })
-        .collect();
-    let (mut ranks, mut refusals) = (Vec::new(), Vec::new());
-    for (judged, input) in judged.into_iter().zip(&inputs) {
-        match judged {
-            Ok(judged) => ranks.push(judged),
-            Err(refusal) => refusals.push((input.path.clone(), *refusal)),
+    let (mut digests, mut refusals) = (Vec::new(), Vec::new());
+    for Judged { input, outcome, .. } in judged {
+        match outcome {
+            Ok(digest) => digests.push(digest),
+            Err(refusal) => refusals.push((input.path, *refusal)),
         }
     }
-    let Some(mut verdict) = together(ranks, options.rank) else {
-        let refusal =
+    let together = Ranks::new(digests).ok().and_then(|ranks| judge_ranks(&ranks, question.rank));
+    let Some(mut verdict) = together else {
+        let mut refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
+        refusal.inputs = inputs;
         return Err(refused(refusal));
     };
     verdict.inputs = inputs;
@@ -110,6 +109,77 @@ pub(crate) fn verdict(options: &TraceOptions, output: &Output) -> Result<Verdict
         text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
     }));
     Ok(verdict)
+}
+
+/// A trace that was judged by itself, with what was made of that.
+pub(crate) struct Judged<T> {
+    pub(crate) input: Input,
+    pub(crate) rank: Option<u32>,
+    world: Option<u32>,
+    pub(crate) outcome: Result<T, Box<Refusal>>,
+}
+
+/// A trace to read.
+pub(crate) struct File {
+    path: PathBuf,
+    /// It was found in a directory, which says more of it.
+    in_directory: bool,
+}
+
+/// The traces that are asked about.
+pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
+    let mut files = Vec::new();
+    for path in &question.paths {
+        if path.as_os_str() == "-" {
+            files.push(File { path: path.clone(), in_directory: false });
+        } else {
+            let in_directory = path.is_dir();
+            files.extend(find_traces(path)?.into_iter().map(|path| File { path, in_directory }));
+        }
+    }
+    Ok(files)
+}
+
+/// Judges every trace by itself and keeps what `then` makes of it: no more traces are in memory at a time than there
+/// are threads.
+pub(crate) fn judge_files<T: Send>(
+    files: &[File],
+    question: &Question,
+    output: &Output,
+    then: impl Fn(&Case<'_>, Verdict) -> T + Sync,
+) -> Result<Vec<Judged<T>>, ReadError> {
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+    let bar = progress::bar(output, &paths);
+    let advance = |bytes: u64| bar.inc(bytes);
+    let judged = files.par_iter().map(|file| judge_file(file, question, &advance, &then)).collect();
+    bar.finish_and_clear();
+    judged
+}
+
+fn judge_file<T>(
+    file: &File,
+    question: &Question,
+    advance: &(dyn Fn(u64) + Sync),
+    then: &(impl Fn(&Case<'_>, Verdict) -> T + Sync),
+) -> Result<Judged<T>, ReadError> {
+    let loaded = read(&file.path, file.in_directory, question, advance)?;
+    let job = loaded.trace.meta.distributed.as_ref();
+    let (rank, world) = (job.map(|job| job.rank), job.map(|job| job.world_size));
+    let inputs = [loaded.input.clone()];
+    let outcome = match refuse_trace(&loaded.trace, &inputs) {
+        Some(refusal) => Err(Box::new(refusal)),
+        None => {
+            let facts = Facts::new(&loaded.trace);
+            prepare(&loaded, &facts, question, &inputs).and_then(|case| {
+                let path = question.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+                let cases = std::slice::from_ref(&case);
+                let verdict = judge(cases, inputs.to_vec(), &path, &question.wanted);
+                verdict.map(|verdict| then(&case, verdict)).ok_or_else(|| Box::new(no_such_rank(&inputs)))
+            })
+        }
+    };
+    let [input] = inputs;
+    Ok(Judged { input, rank, world, outcome })
 }
 
 /// What is wanted beside the verdict.
@@ -131,52 +201,23 @@ fn suggest(mut wrong: NotUnderstood) -> NotUnderstood {
     wrong
 }
 
-/// Several traces must be the ranks of one job: each with a rank of its own, of the same number of ranks.
-fn not_one_job(loaded: &[Loaded], inputs: &[Input]) -> Option<Refusal> {
-    if loaded.len() < 2 {
-        return None;
-    }
-    let jobs: Vec<_> = loaded.iter().map(|loaded| loaded.trace.meta.distributed.as_ref()).collect();
-    let mut ranks: Vec<u32> = jobs.iter().flatten().map(|job| job.rank).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
-    let sizes_agree =
-        jobs.windows(2).all(|pair| pair[0].map(|job| job.world_size) == pair[1].map(|job| job.world_size));
-    if ranks.len() == loaded.len() && sizes_agree {
-        return None;
-    }
-    Some(Refusal {
+/// Several traces must be ranks of one job: of the same number of ranks.
+fn not_one_job<T>(judged: &[Judged<T>], inputs: &[Input]) -> Option<Refusal> {
+    let world = judged.first().and_then(|one| one.world);
+    let agree = world.is_some_and(|world| world > 1) && judged.iter().all(|one| one.world == world);
+    (!agree).then(|| Refusal {
         code: "not-one-job",
-        reason: Message::new("refusal-not-one-job").count("count", loaded.len()),
+        reason: Message::new("refusal-not-one-job").count("count", judged.len()),
         hint: Message::new("refusal-not-one-job-hint"),
         inputs: inputs.to_vec(),
         quality: Vec::new(),
     })
 }
 
-fn load(options: &TraceOptions, output: &Output) -> Result<Vec<Loaded>, ReadError> {
-    let mut files: Vec<(PathBuf, bool)> = Vec::new();
-    for path in &options.paths {
-        if path.as_os_str() == "-" {
-            files.push((path.clone(), false));
-        } else {
-            let in_directory = path.is_dir();
-            files.extend(find_traces(path)?.into_iter().map(|file| (file, in_directory)));
-        }
-    }
-    let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
-    let bar = progress::bar(output, &paths);
-    let advance = |bytes: u64| bar.inc(bytes);
-    let loaded =
-        files.par_iter().map(|(path, in_directory)| read(path, *in_directory, options, &advance)).collect();
-    bar.finish_and_clear();
-    loaded
-}
-
 fn read(
     path: &Path,
     in_directory: bool,
-    options: &TraceOptions,
+    options: &Question,
     advance: &(dyn Fn(u64) + Sync),
 ) -> Result<Loaded, ReadError> {
     let read_options = ReadOptions { progress: Some(advance), ..ReadOptions::default() };
@@ -238,7 +279,7 @@ pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
 fn prepare<'a>(
     loaded: &'a Loaded,
     facts: &'a Facts,
-    options: &TraceOptions,
+    options: &Question,
     inputs: &[Input],
 ) -> Result<Case<'a>, Box<Refusal>> {
     let trace = &loaded.trace;
@@ -280,7 +321,7 @@ fn no_such_step(
     trace: &Trace,
     facts: &Facts,
     device: &DeviceFacts,
-    options: &TraceOptions,
+    options: &Question,
     inputs: &[Input],
 ) -> Option<Refusal> {
     if options.step.is_none() || !device.steps.used.is_empty() {
@@ -312,34 +353,4 @@ fn no_such_rank(inputs: &[Input]) -> Refusal {
         inputs: inputs.to_vec(),
         quality: Vec::new(),
     }
-}
-
-/// The verdict on what was judged: of one rank its own, of several the one on all together. `None` without the rank
-/// asked for.
-fn together(mut ranks: Vec<Judged<'_>>, rank: Option<u32>) -> Option<Verdict> {
-    if ranks.len() == 1 {
-        let judged = ranks.pop()?;
-        let is_another = rank.is_some() && judged.case.rank().is_some() && judged.case.rank() != rank;
-        return (!is_another).then_some(judged.verdict);
-    }
-    let digests = ranks.into_par_iter().map(|judged| Digest::new(&judged.case, judged.verdict)).collect();
-    judge_ranks(&Ranks::new(digests).ok()?, rank)
-}
-
-pub(crate) fn print(verdict: &Verdict, format: Format, verbose: bool, output: &Output) -> u8 {
-    let text = match format {
-        Format::Text => render_text(verdict, &output.catalog, &output.text_options(verbose)),
-        Format::Json => render_json(verdict, &output.catalog),
-        Format::Md => render_markdown(verdict, &output.catalog),
-    };
-    output.data(&text, REACHED)
-}
-
-pub(crate) fn print_refusal(refusal: &Refusal, format: Format, verbose: bool, output: &Output) -> u8 {
-    let text = match format {
-        Format::Text => refusal_text(refusal, &output.catalog, &output.text_options(verbose)),
-        Format::Json => refusal_json(refusal, &output.catalog),
-        Format::Md => refusal_markdown(refusal, &output.catalog),
-    };
-    output.data(&text, REFUSED)
 }

@@ -12,6 +12,11 @@ use whyidle_model::Table;
 pub const TROUBLE: u64 = 0x08 | 0x20 | 0x40 | 0x80;
 /// Any bit but idle, application clocks and the display's.
 const SW_POWER_CAP: u64 = 0x04;
+/// Columns in percent.
+const SHARES: [&str; 7] =
+    ["util_gpu", "util_mem", "graphics_util", "sm_util", "sm_occupancy", "any_tensor_util", "dram_bw_util"];
+/// Counters that are read at slightly different times may add up to a little more than 100 %.
+const MOST_PERCENT: f64 = 105.0;
 /// A trouble bit in this share of the samples is no burst.
 const OFTEN: f64 = 0.1;
 
@@ -58,6 +63,10 @@ pub struct GpuSignals {
     pub capped: f64,
     /// Trouble bits that were seen often.
     pub trouble: u64,
+    /// Shares that no card reports: below 0 or above 100 %. The file is damaged; they are left out.
+    pub implausible: u32,
+    /// The busy share as it was sampled: ns of Unix time, 0–1.
+    pub series: Vec<(i64, f64)>,
     /// Standard deviation of the busy share between samples, relative to its mean.
     pub swing: f64,
 }
@@ -84,8 +93,11 @@ fn one(table: &Table, index: u32) -> Option<GpuSignals> {
     // A row without DRAM activity was taken too soon: all its counters read 0.
     let valid: Vec<usize> =
         rows.iter().copied().filter(|&row| table.number("dram_bw_util", row).is_some()).collect();
+    let is_share = |column: &str| SHARES.contains(&column);
+    let plausible = |column: &str, value: &f64| !is_share(column) || (0.0..=MOST_PERCENT).contains(value);
     let mean = |column: &str, rows: &[usize]| {
-        let values: Vec<f64> = rows.iter().filter_map(|&row| table.number(column, row)).collect();
+        let values = rows.iter().filter_map(|&row| table.number(column, row));
+        let values: Vec<f64> = values.filter(|value| plausible(column, value)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let most = |column: &str| rows.iter().filter_map(|&row| table.number(column, row)).max_by(f64::total_cmp);
@@ -93,8 +105,15 @@ fn one(table: &Table, index: u32) -> Option<GpuSignals> {
     let util = mean("util_gpu", &rows);
     let resident = counted.or(util)? / 100.0;
     let (column, series) = if counted.is_some() { ("graphics_util", &valid) } else { ("util_gpu", &rows) };
-    let busy: Vec<f64> =
-        series.iter().filter_map(|&row| table.number(column, row)).map(|v| v / 100.0).collect();
+    let busy: Vec<f64> = series
+        .iter()
+        .filter_map(|&row| table.number(column, row))
+        .filter(|value| plausible(column, value))
+        .map(|value| value / 100.0)
+        .collect();
+    let implausible = SHARES.iter().flat_map(|column| {
+        rows.iter().filter_map(|&row| table.number(column, row).filter(|value| !plausible(column, value)))
+    });
     let share = |value: Option<f64>| value.map(|value| value / 100.0);
     let mega = |value: Option<f64>| value.map(|value| value * 1e6);
     let bits: Vec<u64> = rows
@@ -127,6 +146,13 @@ fn one(table: &Table, index: u32) -> Option<GpuSignals> {
         throttled: bits_share(TROUBLE),
         capped: bits_share(SW_POWER_CAP),
         trouble: trouble.fold(0, |all, bit| all | bit),
+        implausible: u32::try_from(implausible.count()).unwrap_or(u32::MAX),
+        series: series
+            .iter()
+            .filter_map(|&row| Some((table.t[row], table.number(column, row)?)))
+            .filter(|(_, value)| plausible(column, value))
+            .map(|(t, value)| (t, value / 100.0))
+            .collect(),
         swing: swing(&busy),
     })
 }

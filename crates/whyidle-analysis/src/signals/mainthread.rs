@@ -4,7 +4,7 @@
 //! compiling, collectives, the optimizer, backward, a function of the user's own, library code that launches
 //! work. A stack without its outermost frames was torn while it was read and counts as unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use whyidle_model::{Frame, Stack, Stacks};
 
@@ -28,6 +28,8 @@ pub enum Doing {
     Compiles,
     /// Collects garbage.
     Collects,
+    /// Is ready to run Python, but another thread of the process holds the interpreter's lock.
+    WaitsForGil,
     /// Gives cached GPU memory back.
     EmptiesCache,
     /// Copies to the GPU, by the source line.
@@ -64,6 +66,7 @@ impl Doing {
             Self::Imports => "imports",
             Self::Compiles => "compiles",
             Self::Collects => "collects",
+            Self::WaitsForGil => "waits-for-gil",
             Self::EmptiesCache => "empties-cache",
             Self::Copies => "copies",
             Self::Synchronises => "synchronises",
@@ -105,6 +108,8 @@ pub struct MainThread {
     pub pipelines: f64,
     /// The loader was met at all, in whatever state.
     pub has_loader: bool,
+    /// DDP, FSDP, pipelining, DeepSpeed or a collective was met: the process is one of several ranks.
+    pub is_rank: bool,
 }
 
 impl MainThread {
@@ -127,6 +132,15 @@ impl MainThread {
     }
 }
 
+/// Files that only run in a job of several ranks.
+const RANKS: [&str; 5] = [
+    "torch/nn/parallel/distributed.py",
+    "torch/distributed/distributed_c10d.py",
+    "torch/distributed/fsdp/",
+    "torch/distributed/pipelining/",
+    "deepspeed/runtime/",
+];
+
 /// What the main thread of `driver` did; `None` without samples of it.
 #[must_use]
 pub fn main_thread(stacks: &Stacks, driver: u32) -> Option<MainThread> {
@@ -139,18 +153,23 @@ pub fn main_thread(stacks: &Stacks, driver: u32) -> Option<MainThread> {
         recomputes: 0.0,
         pipelines: 0.0,
         has_loader: false,
+        is_rank: false,
     };
     let mut places: BTreeMap<Doing, BTreeMap<(String, Option<String>), u32>> = BTreeMap::new();
     let (mut recomputes, mut pipelines) = (0, 0);
+    let holders = holders(stacks, driver);
     for seen in &stacks.seen {
         let stack = &stacks.stacks[seen.stack];
         if stack.pid != driver || stacks.names.get(stack.thread) != "MainThread" {
             continue;
         }
-        let doing = reader.doing(stack);
+        let holder = seen.t.and_then(|t| holders.get(&t)).filter(|_| seen.state == 'S' && !seen.gil);
+        let holder = holder.filter(|_| reader.wants_python(stack));
+        let doing = if holder.is_some() { Doing::WaitsForGil } else { reader.doing(stack) };
         out.samples += seen.count;
         *out.counts.entry(doing).or_default() += seen.count;
-        if let Some(frame) = reader.culprit(stack, doing) {
+        // Who holds the lock is to be named, not who waits for it.
+        if let Some(frame) = reader.culprit(holder.map_or(stack, |&holder| &stacks.stacks[holder]), doing) {
             let source = stacks.source.get(&(frame.file, frame.line)).cloned();
             *places.entry(doing).or_default().entry((reader.in_words(frame), source)).or_default() +=
                 seen.count;
@@ -158,6 +177,7 @@ pub fn main_thread(stacks: &Stacks, driver: u32) -> Option<MainThread> {
         let inside = |part: &str| stack.frames.iter().any(|frame| reader.file(frame).contains(part));
         recomputes += if inside("torch/utils/checkpoint.py") { seen.count } else { 0 };
         pipelines += if inside("torch/distributed/pipelining/") { seen.count } else { 0 };
+        out.is_rank |= RANKS.iter().any(|part| inside(part)) && doing != Doing::Imports;
         out.has_loader |= inside("torch/utils/data/dataloader.py");
     }
     if out.samples == 0 {
@@ -178,22 +198,31 @@ pub fn main_thread(stacks: &Stacks, driver: u32) -> Option<MainThread> {
     Some(out)
 }
 
+/// By time: the stack of the thread of `driver`, other than the main thread, that held the interpreter's lock.
+fn holders(stacks: &Stacks, driver: u32) -> HashMap<i64, usize> {
+    let holds = |seen: &&whyidle_model::Seen| {
+        let stack = &stacks.stacks[seen.stack];
+        seen.gil && stack.pid == driver && stacks.names.get(stack.thread) != "MainThread"
+    };
+    stacks.seen.iter().filter(holds).filter_map(|seen| Some((seen.t?, seen.stack))).collect()
+}
+
 /// Reads stacks.
 pub(super) struct Reader<'a> {
     pub(super) stacks: &'a Stacks,
 }
 
 impl Reader<'_> {
-    fn function(&self, frame: &Frame) -> &str {
+    pub(super) fn function(&self, frame: &Frame) -> &str {
         self.stacks.names.get(frame.function)
     }
 
-    fn file(&self, frame: &Frame) -> &str {
+    pub(super) fn file(&self, frame: &Frame) -> &str {
         self.stacks.names.get(frame.file)
     }
 
     /// The last part of a qualified name: `_MultiProcessingDataLoaderIter._get_data` is `_get_data`.
-    fn short(&self, frame: &Frame) -> &str {
+    pub(super) fn short(&self, frame: &Frame) -> &str {
         let name = self.function(frame);
         name.rsplit('.').next().unwrap_or(name)
     }
@@ -259,6 +288,32 @@ impl Reader<'_> {
             return Doing::Backward;
         }
         self.working(frames, leaf)
+    }
+
+    /// A thread that sleeps here wants the interpreter's lock, if another one holds it: it is in Python code that does
+    /// not sleep by itself. (Backward, the loader's queue, locks, sockets and `sleep` give the lock up to wait.)
+    fn wants_python(&self, stack: &Stack) -> bool {
+        const WAIT: [&str; 9] = [
+            "threading.py",
+            "queue.py",
+            "selectors.py",
+            "socket.py",
+            "subprocess.py",
+            "ssl.py",
+            "connection.py",
+            "popen_fork.py",
+            "synchronize.py",
+        ];
+        let Some(leaf) = stack.frames.last() else { return false };
+        let file = self.file(leaf).rsplit('/').next().unwrap_or_default();
+        let source = self.stacks.source.get(&(leaf.file, leaf.line)).map_or("", String::as_str);
+        let works = matches!(
+            self.doing(stack),
+            Doing::UserCode | Doing::Launches | Doing::Optimizes | Doing::Logs | Doing::Collects
+        );
+        works
+            && !WAIT.contains(&file)
+            && !["sleep(", ".join(", ".wait("].iter().any(|part| source.contains(part))
     }
 
     fn loading(&self, frames: &[Frame]) -> Option<Doing> {
@@ -388,7 +443,7 @@ mod tests {
             out.source.insert((leaf.file, leaf.line), text.to_owned());
         }
         out.stacks.push(Stack { pid: 7, parents: Vec::new(), thread, frames });
-        out.seen.push(Seen { t: None, stack: 0, count: 4, state: ' ' });
+        out.seen.push(Seen { t: None, stack: 0, count: 4, state: ' ', gil: false });
         out
     }
 
@@ -448,6 +503,33 @@ mod tests {
             ("<module>", "torch/_dynamo/convert_frame.py", 3),
         ];
         assert_eq!(doing(&frames, None).0, Doing::Imports);
+    }
+
+    #[test]
+    fn a_thread_that_is_ready_while_another_holds_the_lock_waits_for_it() {
+        let frames = [("<module>", "/w/train.py", 1), ("metrics", "/w/train.py", 40)];
+        let mut recorded = stacks(&frames, None);
+        recorded.seen[0] = Seen { t: Some(5), stack: 0, count: 1, state: 'S', gil: false };
+        let (thread, function) = (recorded.names.intern("Thread-1"), recorded.names.intern("log_all"));
+        let file = recorded.names.intern("/w/log.py");
+        let frames = vec![Frame { function, file, line: 3 }];
+        recorded.stacks.push(Stack { pid: 7, parents: Vec::new(), thread, frames });
+        recorded.seen.push(Seen { t: Some(5), stack: 1, count: 1, state: ' ', gil: true });
+        let found = |recorded: &Stacks| main_thread(recorded, 7).unwrap_or_else(|| panic!("samples"));
+        let main = found(&recorded);
+        assert!((main.share(Doing::WaitsForGil) - 1.0).abs() < 1e-9);
+        assert_eq!(
+            main.place(Doing::WaitsForGil).map(|place| place.name.as_str()),
+            Some("log_all (log.py:3)")
+        );
+        // On a core it runs code that needs no lock.
+        recorded.seen[0].state = 'R';
+        assert!(found(&recorded).share(Doing::WaitsForGil) < 1e-9);
+        // Asleep of its own will.
+        recorded.seen[0].state = 'S';
+        let leaf = recorded.stacks[0].frames[1];
+        recorded.source.insert((leaf.file, leaf.line), "time.sleep(1)".to_owned());
+        assert!(found(&recorded).share(Doing::WaitsForGil) < 1e-9);
     }
 
     #[test]

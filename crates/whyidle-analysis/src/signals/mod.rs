@@ -3,7 +3,9 @@
 //! * [`gpu`] – how busy the GPU was, and what its units did;
 //! * [`mainthread`] – what the driving process's main thread was doing, by its stacks;
 //! * [`workers`] – what the loader workers were doing;
+//! * [`rhythm`] – periodic dips of the GPU's busy share, or a flat level;
 //! * [`process`] – CPU time of the driving process, user and system apart, and its waits;
+//! * [`phases`] – what the watched time went into beyond steps: start-up, evaluation, checkpoints, standing still;
 //! * [`batches`] – the time per batch, from the bytes that workers write.
 //!
 //! All shares are of the time watched, each with the number of samples behind it.
@@ -12,7 +14,9 @@ pub mod batches;
 mod files;
 pub mod gpu;
 pub mod mainthread;
+pub mod phases;
 pub mod process;
+pub mod rhythm;
 pub mod workers;
 
 use whyidle_model::Samples;
@@ -20,7 +24,9 @@ use whyidle_model::Samples;
 pub use batches::Batches;
 pub use gpu::GpuSignals;
 pub use mainthread::{Doing, MainThread};
+pub use phases::{Phase, Phases};
 pub use process::ProcessSignals;
+pub use rhythm::{Rhythm, rhythm};
 pub use workers::WorkerSignals;
 
 /// What is known of a recording beside its samples.
@@ -30,8 +36,11 @@ pub struct Hints {
     pub drivers: Vec<u32>,
     /// Physical number of the GPU that the first of them drives, where known.
     pub gpu: Option<u32>,
-    /// Ranks in the job.
-    pub world: u32,
+    /// When the run was steady and undisturbed, ns of Unix time: shares are of this stretch. Without it, of
+    /// everything after the start-up.
+    pub steady: Option<(i64, i64)>,
+    /// The watch began with the program.
+    pub began: bool,
 }
 
 /// The signals of one driving process and its GPU.
@@ -39,8 +48,10 @@ pub struct Hints {
 pub struct Signals {
     /// The process.
     pub driver: Option<u32>,
-    /// Time between the first and the last sample of anything, ns.
+    /// Time between the first and the last sample of anything in the steady stretch, ns.
     pub watched_ns: i64,
+    /// What the whole watched time went into; `None` without stacks that carry their times.
+    pub phases: Option<Phases>,
     /// The GPU it drives; `None` without samples of one.
     pub gpu: Option<GpuSignals>,
     /// The other GPUs that were sampled.
@@ -55,23 +66,26 @@ pub struct Signals {
     pub batches: Option<Batches>,
     /// Mean use of the machine's cores by anyone; `None` without samples of it.
     pub cores_busy: Option<f64>,
+    /// The machine's memory; `None` without samples of it.
+    pub machine: Option<Machine>,
 }
 
 /// The signals of a recording.
 #[must_use]
 pub fn signals(samples: &Samples, hints: &Hints) -> Signals {
     let driver = hints.drivers.first().copied().or_else(|| driver_of(samples));
+    let phases = driver.and_then(|driver| phases::phases(samples, driver, hints.began));
+    let part = steady(hints, phases.as_ref()).map(|(from, until)| samples.between(from, until));
+    let samples = part.as_ref().unwrap_or(samples);
     let (gpu, other_gpus) = gpu::gpus(&samples.gpu, hints.gpu);
     let main = driver.and_then(|driver| mainthread::main_thread(&samples.stacks, driver));
     let workers = driver.and_then(|driver| workers::workers(samples, driver));
     let process = driver.and_then(|driver| process::process(&samples.process, driver));
     let batches = workers.as_ref().and_then(|workers| batches::batches(&samples.process, &workers.pids));
-    let times = samples.gpu.t.iter().chain(&samples.process.t).copied();
-    let times = times.chain(samples.stacks.seen.iter().filter_map(|seen| seen.t));
-    let (first, last) = times.fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(t), b.max(t)));
     Signals {
         driver,
-        watched_ns: last.saturating_sub(first).max(0),
+        watched_ns: span(samples).map_or(0, |(first, last)| last - first),
+        phases,
         gpu,
         other_gpus,
         main,
@@ -79,7 +93,55 @@ pub fn signals(samples: &Samples, hints: &Hints) -> Signals {
         workers,
         batches,
         cores_busy: cores_busy(&samples.system),
+        machine: machine(&samples.system),
     }
+}
+
+/// The stretch that shares are of; `None`: all of it.
+fn steady(hints: &Hints, phases: Option<&Phases>) -> Option<(i64, i64)> {
+    let after_startup = || {
+        let phases = phases.filter(|phases| phases.visits(Phase::Startup) > 0)?;
+        Some((phases.training_from()?, phases.stretches.last()?.until))
+    };
+    hints.steady.or_else(after_startup)
+}
+
+/// Times of the first and the last sample of anything, ns of Unix time; `None` without times.
+fn span(samples: &Samples) -> Option<(i64, i64)> {
+    let times = samples.gpu.t.iter().chain(&samples.process.t).copied();
+    let times = times.chain(samples.stacks.seen.iter().filter_map(|seen| seen.t));
+    let (first, last) = times.fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(t), b.max(t)));
+    (first <= last).then_some((first, last))
+}
+
+/// The machine's memory, as tight as it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// All of it, bytes.
+    pub memory: f64,
+    /// The least that was available, bytes.
+    pub available: f64,
+    /// The most that lay in shared memory (`/dev/shm` and the like), bytes; `None` where nobody knows.
+    pub shm_used: Option<f64>,
+    /// Share of the time with a core that waits for a disk; `None` where nobody knows.
+    pub disk_wait: Option<f64>,
+}
+
+fn machine(table: &whyidle_model::Table) -> Option<Machine> {
+    let values =
+        |column: &str| (0..table.len()).filter_map(|row| table.number(column, row)).collect::<Vec<_>>();
+    let least = |column: &str| values(column).into_iter().min_by(f64::total_cmp);
+    let most = |column: &str| values(column).into_iter().max_by(f64::total_cmp);
+    let growth = |column: &str| Some(values(column).last()? - values(column).first()?);
+    let all = || -> Option<f64> {
+        Some(growth("cpu_user")? + growth("cpu_sys")? + growth("cpu_idle")? + growth("cpu_iowait")?)
+    };
+    Some(Machine {
+        memory: most("mem_total")?,
+        available: least("mem_available")?,
+        shm_used: most("shm_used"),
+        disk_wait: all().filter(|all| *all > 0.0).and_then(|all| Some(growth("cpu_iowait")? / all)),
+    })
 }
 
 fn cores_busy(table: &whyidle_model::Table) -> Option<f64> {

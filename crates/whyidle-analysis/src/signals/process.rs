@@ -25,6 +25,8 @@ pub struct ProcessSignals {
     pub write_rate: Option<f64>,
     /// Highest resident memory, bytes.
     pub memory: Option<f64>,
+    /// Most files that it had open.
+    pub open_files: Option<f64>,
 }
 
 /// What was seen of process `pid`; `None` with fewer than two samples.
@@ -41,6 +43,7 @@ pub fn process(table: &Table, pid: u32) -> Option<ProcessSignals> {
         let growth = table.number(column, last)? - table.number(column, first)?;
         (growth >= 0.0).then_some(growth / seconds)
     };
+    let most = |column: &str| rows.iter().filter_map(|&row| table.number(column, row)).max_by(f64::total_cmp);
     let waits = rows.iter().filter(|&&row| table.word("status", row).starts_with("disk")).count();
     Some(ProcessSignals {
         samples: u32::try_from(rows.len()).unwrap_or(u32::MAX),
@@ -52,7 +55,8 @@ pub fn process(table: &Table, pid: u32) -> Option<ProcessSignals> {
         faults: rate("minflt"),
         read_rate: rate("read_bytes"),
         write_rate: rate("write_bytes"),
-        memory: rows.iter().filter_map(|&row| table.number("rss", row)).max_by(f64::total_cmp),
+        memory: most("rss"),
+        open_files: most("open_files"),
     })
 }
 

@@ -15,6 +15,8 @@ pub struct WorkerSignals {
     pub busy: Option<f64>,
     /// Share of their samples in which they waited for a disk; `None` without counters.
     pub disk: Option<f64>,
+    /// Highest resident memory of all of them together, shared pages counted in each, bytes; `None` without counters.
+    pub memory: Option<f64>,
     /// Bytes that all of them read from storage per second; `None` without counters.
     pub read_rate: Option<f64>,
     /// Share of their stack samples in which they prepared items; `None` without stacks.
@@ -93,6 +95,7 @@ pub fn workers(samples: &Samples, driver: u32) -> Option<WorkerSignals> {
     Some(WorkerSignals {
         busy: mean(|process| process.user + process.system),
         disk: mean(|process| process.disk),
+        memory: (!counters.is_empty()).then(|| counters.iter().filter_map(|process| process.memory).sum()),
         read_rate: (!counters.is_empty())
             .then(|| counters.iter().filter_map(|process| process.read_rate).sum()),
         preparing: (all > 0).then(|| f64::from(preparing) / whole),

@@ -145,6 +145,7 @@ impl Seen<'_> {
             working_share: own.working_share,
             resident_share: own.resident_share,
             ledger: lines,
+            run: own.run.clone(),
             ranks: order.into_iter().map(rank_lines).collect(),
             next: self.next(own, ruling.primary),
             ladder: ladder(own, &found, &ruling),

@@ -4,8 +4,8 @@ use whyidle_analysis::signals::{Doing, GpuSignals, Signals};
 use whyidle_model::Severity;
 
 use super::waits::Waits;
-use super::{Run, View};
-use crate::message::Message;
+use super::{Run, View, phases};
+use crate::message::{Arg, Message};
 use crate::verdict::{Evidence, QualityNote};
 
 /// What the main thread does where a cause holds.
@@ -20,7 +20,10 @@ fn doings(cause: &str) -> &'static [Doing] {
         "host.optimizer" => &[Doing::Optimizes],
         "memory.allocator" => &[Doing::EmptiesCache],
         "compile.recompile" => &[Doing::Compiles],
-        "io.checkpoint" => &[Doing::Saves],
+        "io.checkpoint" | "run.checkpoint" => &[Doing::Saves],
+        "run.epoch" => &[Doing::StartsLoader],
+        "run.eval" => &[Doing::Evaluates],
+        "host.gil" => &[Doing::WaitsForGil],
         "io.logging" => &[Doing::Logs],
         _ => &[],
     }
@@ -74,7 +77,35 @@ pub(crate) fn of_wait(view: &View<'_>, waits: &Waits, cause: &str) -> Vec<Eviden
     if matches!(cause, "data.workers" | "data.storage") {
         found.extend(of_workers(view));
     }
+    if cause == "host.contention" {
+        found.extend(of_contention(view));
+    }
+    found.extend(phases::evidence(view, cause));
     found
+}
+
+fn of_contention(view: &View<'_>) -> Vec<Evidence> {
+    let (Some(process), Some(cores)) = (&view.signals.process, view.signals.cores_busy) else {
+        return Vec::new();
+    };
+    let switches = process.involuntary.unwrap_or(0.0);
+    let text = Message::new("ev-live-contention")
+        .share("busy", process.user + process.system)
+        .share("cores", cores)
+        .count("switches", switches.round() as i64);
+    vec![shared(text, process.user + process.system, None)]
+}
+
+/// Another process on the same GPU.
+pub(crate) fn shares_gpu(pid: u32, memory: Option<u64>) -> Evidence {
+    let text = match memory {
+        Some(bytes) => Message::new("ev-live-shares-memory")
+            .name("pid", pid.to_string())
+            .with("memory", Arg::Bytes(i64::try_from(bytes).unwrap_or(i64::MAX))),
+        None => Message::new("ev-live-shares").name("pid", pid.to_string()),
+    };
+    let value = memory.map(|bytes| bytes as f64);
+    Evidence { text, value, unit: "bytes", place: None }
 }
 
 fn of_workers(view: &View<'_>) -> Vec<Evidence> {
@@ -172,7 +203,10 @@ pub(crate) fn notes(signals: &Signals, run: &Run) -> Vec<QualityNote> {
     if run.dropped > 0 {
         let text =
             Message::new("note-live-dropped").count("count", i64::try_from(run.dropped).unwrap_or(i64::MAX));
-        note("rows-dropped", Severity::Info, run.dropped, text);
+        note("rows-dropped", Severity::Suspect, run.dropped, text);
+    }
+    if let Some(ns) = run.cut_short_ns {
+        note("cut-short", Severity::Suspect, 1, Message::new("note-live-cut-short").time("time", ns));
     }
     if let Some(gpu) = &signals.gpu
         && gpu.util.is_some_and(|util| util > 0.9)

@@ -4,27 +4,14 @@ use super::View;
 use whyidle_analysis::signals::Doing;
 
 use super::evidence;
+use super::phases;
 use super::ranks::{Ranked, ranked};
-use super::ruling::contended;
 use super::waits::{Wait, Waits};
 use crate::message::Message;
 use crate::verdict::{Change, Estimate, Finding, Gain, Method, Remedy};
 
 pub(crate) fn findings(view: &View<'_>, waits: &Waits) -> Vec<Finding> {
     let mut findings: Vec<Finding> = waits.charged.iter().map(|wait| finding(view, waits, wait)).collect();
-    if contended(view, waits) {
-        let charged = waits.idle;
-        let wait = Wait {
-            cause: "host.contention",
-            line: "host.launch",
-            share: charged,
-            error: 0.0,
-            charged,
-            low: 0.0,
-            high: charged,
-        };
-        findings.push(Finding { gain: None, ..finding(view, waits, &wait) });
-    }
     let waits_inside = match ranked(view) {
         Some(Ranked::Pipeline) => Some("pipeline.bubble"),
         Some(Ranked::WaitsForRank) => Some("rank.straggler"),
@@ -36,6 +23,7 @@ pub(crate) fn findings(view: &View<'_>, waits: &Waits) -> Vec<Finding> {
         let rank = view.run.rank;
         findings.push(Finding { cause, rank, cost: nothing, share: 0.0, gain: None, evidence, remedy });
     }
+    findings.extend(phases::causes(view).into_iter().map(|(cause, share)| of_run(view, cause, share)));
     findings.extend(inefficiencies(view));
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.cost.ns), finding.cause));
     findings
@@ -55,10 +43,21 @@ fn finding(view: &View<'_>, waits: &Waits, wait: &Wait) -> Finding {
     }
 }
 
+/// A phase of the run: its cost is its share of the time, whatever the GPU does meanwhile.
+fn of_run(view: &View<'_>, cause: &'static str, share: f64) -> Finding {
+    let (evidence, remedy) = (phases::evidence(view, cause), remedy(view, cause));
+    let cost = Estimate::exact(view.ns(share));
+    Finding { cause, rank: view.run.rank, cost, share, gain: None, evidence, remedy }
+}
+
 /// What is left of the step at least: the GPU's own work, and the main thread's own time.
 fn gain(view: &View<'_>, wait: &Wait) -> Option<Gain> {
     let resident = view.resident.filter(|_| view.has_steps())?;
-    if matches!(wait.cause, "host.launch" | "host.optimizer") {
+    // Phases of the run are no part of a step that the program itself timed, and a core that others take away comes
+    // back in part only.
+    if matches!(wait.cause, "host.launch" | "host.optimizer" | "host.contention")
+        || wait.cause.starts_with("run.")
+    {
         return None;
     }
     let host = 1.0 - wait.share;
@@ -147,6 +146,20 @@ pub(crate) fn remedy(view: &View<'_>, cause: &str) -> Remedy {
         "host.optimizer" => {
             (Message::new("fix-host-optimizer"), &["fix-optimizer-foreach", "fix-optimizer-trap"])
         }
+        "host.gil" => (
+            match &place {
+                Some(place) => Message::new("fix-host-gil-at").name("function", place),
+                None => Message::new("fix-host-gil"),
+            },
+            &["fix-gil-process", "fix-gil-native"],
+        ),
+        "gpu.shared" => (Message::new("fix-gpu-shared"), &["fix-shared-split"]),
+        "run.startup" => (Message::new("fix-run-startup"), &["fix-startup-cache"]),
+        "run.epoch" => (Message::new("fix-run-epoch"), &["fix-epoch-sampler"]),
+        "run.eval" => (Message::new("fix-run-eval"), &["fix-eval-batch"]),
+        "run.checkpoint" => {
+            (Message::new("fix-run-checkpoint"), &["fix-checkpoint-async", "fix-checkpoint-less"])
+        }
         "host.contention" => (Message::new("fix-host-contention"), &["fix-data-threads"]),
         "memory.allocator" => {
             (Message::new("fix-memory-allocator"), &["fix-allocator-shapes", "fix-allocator-trap"])
@@ -183,6 +196,14 @@ fn inefficiencies(view: &View<'_>) -> Vec<Finding> {
         found.push(Finding { cause, rank: view.run.rank, cost, share: 0.0, gain: None, evidence, remedy });
     };
     let Some(gpu) = &view.signals.gpu else { return found };
+    let others: Vec<&(u32, u32, Option<u64>)> =
+        view.run.others_on_gpu.iter().filter(|(index, _, _)| *index == gpu.index).collect();
+    if !others.is_empty() {
+        add(
+            "gpu.shared",
+            others.into_iter().map(|(_, pid, memory)| evidence::shares_gpu(*pid, *memory)).collect(),
+        );
+    }
     if let (Some(fp32), Some(tensor)) = (gpu.fp32, gpu.tensor)
         && fp32 > 0.3
         && fp32 > 4.0 * tensor

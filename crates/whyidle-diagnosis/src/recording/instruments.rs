@@ -1,8 +1,8 @@
 //! What each instrument says, and where they disagree: the table of `-v`.
 
-use whyidle_analysis::signals::Doing;
+use whyidle_analysis::signals::{Doing, GpuSignals, Rhythm, rhythm};
 
-use super::View;
+use super::{View, limits};
 use crate::message::Message;
 
 pub(crate) fn table(view: &View<'_>) -> Vec<Message> {
@@ -15,6 +15,7 @@ pub(crate) fn table(view: &View<'_>) -> Vec<Message> {
             }
         };
         add("stat-live-util", gpu.util);
+        add("stat-live-util-memory", gpu.util_memory);
         add("stat-live-resident", gpu.is_counted.then_some(gpu.resident));
         add("stat-live-sm", gpu.sm);
         add("stat-live-occupancy", gpu.occupancy);
@@ -31,6 +32,8 @@ pub(crate) fn table(view: &View<'_>) -> Vec<Message> {
                     .share("capped", gpu.capped),
             );
         }
+        rows.extend(rhythm(gpu).map(in_words));
+        rows.extend(disagreements(gpu));
         if let Some((used, all)) = gpu.memory {
             rows.push(
                 Message::new("stat-live-memory")
@@ -42,6 +45,7 @@ pub(crate) fn table(view: &View<'_>) -> Vec<Message> {
     if let Some(process) = &view.signals.process {
         rows.push(Message::new("stat-live-cpu").share("user", process.user).share("system", process.system));
     }
+    rows.extend(limits::rows(view));
     if let Some(main) = &view.signals.main {
         let mut doings: Vec<(Doing, f64)> = main
             .counts
@@ -62,6 +66,42 @@ pub(crate) fn table(view: &View<'_>) -> Vec<Message> {
     rows
 }
 
+fn in_words(rhythm: Rhythm) -> Message {
+    match rhythm {
+        Rhythm::Flat => Message::new("stat-live-flat"),
+        Rhythm::Periodic { period_ns, .. } => Message::new("stat-live-dips").time("period", period_ns),
+        Rhythm::Irregular => Message::new("stat-live-irregular"),
+    }
+}
+
+/// Where instruments disagree, and why.
+fn disagreements(gpu: &GpuSignals) -> Vec<Message> {
+    /// Two that measure the same differ by less.
+    const APART: f64 = 0.1;
+    const BUSY: f64 = 0.9;
+    const COOL: f64 = 0.6;
+    let mut found = Vec::new();
+    if let Some(util) = gpu.util.filter(|util| gpu.is_counted && (util - gpu.resident).abs() >= APART) {
+        found.push(Message::new("stat-live-why-util").share("util", util).share("resident", gpu.resident));
+    }
+    let power = gpu.power_w.zip(gpu.limit_w).map(|(power, limit)| power / limit.max(1.0));
+    let hollow = gpu.sm.is_some_and(|sm| sm < gpu.resident / 2.0);
+    if let Some(power) = power.filter(|power| gpu.resident >= BUSY && *power < COOL) {
+        let id = if hollow { "stat-live-why-hollow" } else { "stat-live-why-cool" };
+        found.push(Message::new(id).share("resident", gpu.resident).share("power", power));
+    }
+    // Copy engines are not counted as resident.
+    const COPYING: f64 = 1e9;
+    if let Some(rate) = gpu.pcie_rx.filter(|rate| *rate >= COPYING && gpu.resident < 0.5) {
+        found.push(
+            Message::new("stat-live-why-copies")
+                .share("resident", gpu.resident)
+                .with("rate", crate::message::Arg::Bytes(rate as i64)),
+        );
+    }
+    found
+}
+
 fn words(doing: Doing) -> &'static str {
     match doing {
         Doing::WaitsForWorkers => "stat-live-do-waits",
@@ -72,6 +112,7 @@ fn words(doing: Doing) -> &'static str {
         Doing::Compiles => "stat-live-do-compiles",
         Doing::Collects => "stat-live-do-collects",
         Doing::EmptiesCache => "stat-live-do-empties",
+        Doing::WaitsForGil => "stat-live-do-gil",
         Doing::Copies => "stat-live-do-copies",
         Doing::Synchronises => "stat-live-do-syncs",
         Doing::Logs => "stat-live-do-logs",

@@ -9,6 +9,8 @@
 mod evidence;
 mod findings;
 mod instruments;
+mod limits;
+mod phases;
 mod ranks;
 mod ruling;
 mod waits;
@@ -17,6 +19,7 @@ use whyidle_analysis::signals::{Doing, GpuSignals, Signals};
 
 use crate::known::Known;
 use crate::message::Message;
+use crate::ruling::HEALTHY;
 use crate::verdict::{
     Basis, Details, Estimate, Input, Line, LineKind, QualityNote, Refusal, Step, Subject, Verdict,
 };
@@ -48,6 +51,21 @@ pub struct Run {
     pub missing: Vec<(String, String, String)>,
     /// Lines of the recording that made no sense.
     pub dropped: u64,
+    /// Lines that did.
+    pub rows: u64,
+    /// How many files the driving process may open.
+    pub open_files_limit: Option<u64>,
+    /// Size of `/dev/shm`, bytes.
+    pub shm_bytes: Option<u64>,
+    /// Processes of others on the GPUs: physical number of the GPU, process, its memory in bytes. Only where the
+    /// driver's numbers of processes are those of the recorder.
+    pub others_on_gpu: Vec<(u32, u32, Option<u64>)>,
+    /// The machine, or what the recorder may see of it, has no GPU.
+    pub no_gpu: bool,
+    /// The number of ranks is known; else `world` is a guess from the stacks.
+    pub world_known: bool,
+    /// The watch was cut short after this time, ns.
+    pub cut_short_ns: Option<i64>,
 }
 
 /// The signals of a run in the units of its step.
@@ -103,13 +121,17 @@ pub fn judge_recording(
     inputs: Vec<Input>,
     path: &str,
 ) -> Result<Verdict, Box<Refusal>> {
-    let quality = evidence::notes(signals, run);
-    if let Some((code, reason, hint)) = refused(signals) {
-        let (reason, hint) = (Message::new(reason), Message::new(hint));
-        return Err(Box::new(Refusal { code, reason, hint, inputs, quality }));
-    }
+    let refusal = |(code, reason, hint), inputs| {
+        Box::new(Refusal { code, reason, hint, inputs, quality: evidence::notes(signals, run) })
+    };
     let view = view(signals, known, run);
+    if let Some(why) = refused(&view) {
+        return Err(refusal(why, inputs));
+    }
     let waits = Waits::of(&view);
+    if let Some(why) = nothing_of_the_gpu(&view, &waits) {
+        return Err(refusal(why, inputs));
+    }
     let findings = findings::findings(&view, &waits);
     let ruling = ruling::rule(&view, &waits, &findings);
     let next = next_command(&view, ruling.primary, path);
@@ -138,6 +160,7 @@ pub fn judge_recording(
         working_share: working,
         resident_share: working,
         ledger: ledger(&view, &waits),
+        run: phases::ledger(signals.phases.as_ref(), view.has_steps().then_some(view.step.ns)),
         ranks: Vec::new(),
         ruling,
         findings,
@@ -147,25 +170,63 @@ pub fn judge_recording(
         together: None,
         replay: None,
         next,
-        quality,
+        quality: evidence::notes(signals, run).into_iter().chain(limits::notes(&view)).collect(),
         details: Details { statistics: instruments::table(&view), ..Details::default() },
         inputs,
     })
 }
 
-/// Code, reason and hint, where samples carry no verdict.
-fn refused(signals: &Signals) -> Option<(&'static str, &'static str, &'static str)> {
-    let refusal = |code, reason, hint| Some((code, reason, hint));
+/// Code, reason and hint of a refusal.
+type Why = (&'static str, Message, Message);
+
+/// Why samples carry no verdict, if so.
+fn refused(view: &View<'_>) -> Option<Why> {
+    let signals = view.signals;
+    let why = |code, reason, hint| Some((code, Message::new(reason), Message::new(hint)));
     let samples = signals.main.as_ref().map_or(0, |main| main.samples);
     if signals.gpu.is_none() && signals.main.is_none() {
-        return refusal("no-samples", "refusal-no-samples", "refusal-no-samples-hint");
+        return why("no-samples", "refusal-no-samples", "refusal-no-samples-hint");
+    }
+    if let Some(why) = phases::refused(signals, view.resident) {
+        return Some(why);
     }
     // Counters integrate over the time between samples: three of them say more than ten of a sampled use.
     let few = |gpu: &GpuSignals| gpu.samples < if gpu.is_counted { 3 } else { FEWEST_SAMPLES / 2 };
     if signals.gpu.as_ref().is_none_or(few) && samples < FEWEST_SAMPLES {
-        return refusal("too-few-samples", "refusal-too-few-samples", "refusal-too-few-samples-hint");
+        return why("too-few-samples", "refusal-too-few-samples", "refusal-too-few-samples-hint");
     }
-    None
+    contradicted_step(view)
+}
+
+/// `--step-ms` against what was measured: no step is shorter than the time between its batches, and the program's own
+/// timing of its steps is not far off.
+fn contradicted_step(view: &View<'_>) -> Option<Why> {
+    /// Batches are counted with an error of a few percent.
+    const COUNTED: f64 = 0.9;
+    /// Two timings of the same steps differ by less.
+    const TIMED: f64 = 1.5;
+    let given = view.known.step_given_ns?;
+    let by_batches = view.signals.batches.filter(|found| (given as f64) < COUNTED * found.low_ns as f64);
+    let apart = |measured: &i64| {
+        let ratio = given as f64 / (*measured).max(1) as f64;
+        !(1.0 / TIMED..=TIMED).contains(&ratio)
+    };
+    let by_steps = view.known.step_measured_ns.filter(apart);
+    let (id, measured) = by_steps
+        .map(|ns| ("refusal-step-timed", ns))
+        .or(by_batches.map(|found| ("refusal-step-batches", found.period_ns)))?;
+    let reason = Message::new(id).time("given", given).time("measured", measured);
+    Some(("step-contradicted", reason, Message::new("refusal-step-hint")))
+}
+
+/// Nothing holds the host up, and whether the GPU waits was not sampled, though there may be one: no verdict on it.
+fn nothing_of_the_gpu(view: &View<'_>, waits: &Waits) -> Option<Why> {
+    let waiting: f64 = waits.charged.iter().map(|wait| wait.charged).sum();
+    let unknown = view.is_host_only() && !view.run.no_gpu && waiting < HEALTHY;
+    unknown.then(|| {
+        let reason = Message::new("refusal-no-gpu-samples");
+        ("no-gpu-samples", reason, Message::new("refusal-no-gpu-samples-hint"))
+    })
 }
 
 fn view<'a>(signals: &'a Signals, known: &'a Known, run: &'a Run) -> View<'a> {
@@ -249,8 +310,10 @@ pub fn add_samples(verdict: &mut Verdict, signals: &Signals, known: &Known, run:
     for finding in &mut verdict.findings {
         finding.evidence.extend(evidence::of_wait(&view, &waits, finding.cause));
     }
+    verdict.run = phases::ledger(signals.phases.as_ref(), Some(verdict.step.unprofiled.ns));
     verdict.details.statistics.extend(instruments::table(&view));
     verdict.quality.extend(evidence::notes(signals, run));
+    verdict.quality.extend(limits::notes(&view));
     if let Some(note) = contradiction(verdict, &view, &waits) {
         verdict.quality.push(note);
     }

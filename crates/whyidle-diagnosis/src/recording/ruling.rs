@@ -2,7 +2,7 @@
 
 use super::ranks::{Ranked, ranked};
 use super::waits::Waits;
-use super::{FEWEST_SAMPLES, View};
+use super::{FEWEST_SAMPLES, View, phases};
 use crate::causes::cause;
 use crate::message::Message;
 use crate::ruling::HEALTHY;
@@ -10,13 +10,17 @@ use crate::verdict::{Confidence, Finding, Ruling};
 
 /// A decision this near its threshold, relative to it, is uncertain.
 const NEAR: f64 = 0.10;
+/// A watcher that is killed leaves a last line of each file cut off.
+const CUT_OFF: u64 = 6;
+/// More than this share of lines that make no sense: what they said is missing, or wrong.
+const DAMAGED: f64 = 0.02;
 /// Samples from which on half is told from a quarter: ± 15 points.
 const ENOUGH_SAMPLES: u32 = 40;
 
 pub(crate) fn rule(view: &View<'_>, waits: &Waits, findings: &[Finding]) -> Ruling {
     let primary = primary(view, waits);
     let healthy = if view.is_host_only() {
-        waits.all.iter().map(|wait| wait.share).sum::<f64>() < HEALTHY
+        waits.charged.iter().map(|wait| wait.charged).sum::<f64>() < HEALTHY
     } else {
         waits.idle < HEALTHY
             && !matches!(ranked(view), Some(Ranked::WaitsForRank | Ranked::Pipeline | Ranked::Launches))
@@ -27,12 +31,12 @@ pub(crate) fn rule(view: &View<'_>, waits: &Waits, findings: &[Finding]) -> Ruli
 }
 
 fn primary(view: &View<'_>, waits: &Waits) -> &'static str {
+    if let Some(cause) = phase_of_the_run(view, waits) {
+        return cause;
+    }
     if view.is_host_only() {
-        return waits
-            .all
-            .first()
-            .filter(|wait| wait.share >= HEALTHY)
-            .map_or("compute.bound", |wait| wait.cause);
+        let largest = waits.charged.iter().max_by(|a, b| a.charged.total_cmp(&b.charged));
+        return largest.filter(|wait| wait.charged >= HEALTHY).map_or("compute.bound", |wait| wait.cause);
     }
     match ranked(view) {
         Some(Ranked::Pipeline) => return "pipeline.bubble",
@@ -43,7 +47,7 @@ fn primary(view: &View<'_>, waits: &Waits) -> &'static str {
     if waits.idle < HEALTHY && ranked(view) != Some(Ranked::Launches) {
         return "compute.bound";
     }
-    if contended(view, waits) {
+    if waits.contention().is_some() {
         return "host.contention";
     }
     if let Some(wait) = waits.main_cause() {
@@ -53,18 +57,12 @@ fn primary(view: &View<'_>, waits: &Waits) -> &'static str {
     launching.map_or("host.launch", |wait| wait.cause)
 }
 
-/// The process wants to run and does not get a core.
-pub(crate) fn contended(view: &View<'_>, waits: &Waits) -> bool {
-    const TAKEN_AWAY: f64 = 50.0;
-    const FULL: f64 = 0.9;
-    let Some(process) = &view.signals.process else { return false };
-    let waiting: f64 =
-        waits.all.iter().filter(|wait| wait.cause.starts_with("data.")).map(|wait| wait.share).sum();
-    let wants = 1.0 - waiting;
-    wants > 0.3
-        && process.user + process.system < 0.6 * wants
-        && process.involuntary.is_some_and(|switches| switches > TAKEN_AWAY)
-        && view.signals.cores_busy.is_some_and(|busy| busy > FULL)
+/// A phase of the run that takes more of the time than the wait that comes first in the steps, and more than health
+/// allows.
+fn phase_of_the_run(view: &View<'_>, waits: &Waits) -> Option<&'static str> {
+    let wait = waits.charged.iter().map(|wait| wait.charged).fold(0.0, f64::max);
+    let largest = phases::causes(view).into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    largest.filter(|(_, share)| *share >= HEALTHY && *share > wait).map(|(cause, _)| cause)
 }
 
 fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confidence, Vec<Message>) {
@@ -98,6 +96,27 @@ fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confide
             doubt(Confidence::Medium, Message::new("doubt-live-few").count("count", i64::from(main.samples)));
         }
         Some(_) => {}
+    }
+    let damaged = view.run.dropped as f64 / (view.run.dropped + view.run.rows).max(1) as f64;
+    let implausible = view.signals.gpu.as_ref().map_or(0, |gpu| gpu.implausible);
+    if view.run.dropped > CUT_OFF && damaged > DAMAGED || implausible > 0 {
+        let lines = view.run.dropped + u64::from(implausible);
+        doubt(
+            Confidence::Low,
+            Message::new("doubt-live-damaged").count("count", i64::try_from(lines).unwrap_or(i64::MAX)),
+        );
+    }
+    if view.signals.process.is_none() && !view.is_host_only() {
+        doubt(Confidence::Medium, Message::new("doubt-live-no-counters"));
+    }
+    if !view.run.world_known {
+        let level = if view.run.world > 1 { Confidence::Low } else { Confidence::Medium };
+        doubt(level, Message::new("doubt-live-undescribed"));
+    }
+    if view.run.cut_short_ns.is_some()
+        && view.signals.main.as_ref().is_none_or(|main| main.samples < ENOUGH_SAMPLES)
+    {
+        doubt(Confidence::Low, Message::new("doubt-live-cut-short"));
     }
     if matches!(primary, "host.launch" | "compute.bound") && !view.is_host_only() {
         doubt(Confidence::Medium, Message::new("doubt-live-kinds"));
@@ -151,6 +170,9 @@ fn sentence(
         );
     }
     let Some(finding) = findings.iter().find(|finding| finding.cause == primary) else { return sentence };
+    if primary == "run.eval" {
+        sentence.push(Message::new("say-run-eval").share("share", finding.share));
+    }
     if let Some(place) = super::evidence::place(view, primary) {
         sentence.push(Message::new("say-live-where").name("place", place));
     }
@@ -172,6 +194,10 @@ fn sentence(
 fn because_outside(cause: &str) -> &'static str {
     match cause {
         "data.storage" => "because-data-storage",
+        "host.gil" => "because-host-gil",
+        "run.epoch" => "because-run-epoch",
+        "run.eval" => "because-run-eval",
+        "run.checkpoint" => "because-io.checkpoint",
         "host.contention" => "because-host-contention",
         "rank.straggler" => "because-rank-straggler",
         _ => "because-unknown",

@@ -1,8 +1,9 @@
 //! The explicit waits of the main thread, charged against the GPU's idle time.
 
-use whyidle_analysis::signals::Doing;
+use whyidle_analysis::signals::{Doing, Phase, share_error};
 
 use super::View;
+use super::phases::recurring;
 
 /// What pageable copies reach at most, bytes per second: they pass through a staging buffer. (PCIe 4 and 5
 /// machines: 4–8 GB/s.)
@@ -55,16 +56,55 @@ impl Waits {
             wait.low = (wait.share - wait.error + idle - 1.0).clamp(0.0, wait.charged);
         }
         let mut charged: Vec<Wait> = all.iter().filter(|wait| wait.charged >= WORTH).cloned().collect();
+        if let Some(wait) = contention(view, &all, left) {
+            left -= wait.charged;
+            charged.push(wait);
+        }
         if !view.is_host_only() && launches(view) {
             charged.extend(launching(view, left, idle));
         }
         Self { idle, all, charged }
     }
 
+    /// The process wants to run and does not get a core: what that takes away.
+    pub(crate) fn contention(&self) -> Option<&Wait> {
+        self.charged.iter().find(|wait| wait.cause == "host.contention")
+    }
+
     /// The wait that explains half of the idle time or more.
     pub(crate) fn main_cause(&self) -> Option<&Wait> {
         self.all.first().filter(|wait| wait.charged >= self.idle / 2.0 && wait.charged >= WORTH)
     }
+}
+
+/// The time in which the process wants to run and has no core: what its own waits and its CPU time leave over, on a
+/// machine without idle cores where its main thread keeps losing its core to others. `left`: idle time that no wait
+/// explains yet.
+fn contention(view: &View<'_>, waits: &[Wait], left: f64) -> Option<Wait> {
+    /// Switches per second at which the main thread loses its core.
+    const TAKEN_AWAY: f64 = 50.0;
+    const FULL: f64 = 0.9;
+    const WANTS: f64 = 0.3;
+    const GETS: f64 = 0.6;
+    let process = view.signals.process.as_ref()?;
+    let waiting: f64 =
+        waits.iter().filter(|wait| wait.cause.starts_with("data.")).map(|wait| wait.share).sum();
+    let (wants, gets) = (1.0 - waiting, process.user + process.system);
+    let contended = wants > WANTS
+        && gets < GETS * wants
+        && process.involuntary.is_some_and(|switches| switches > TAKEN_AWAY)
+        && view.signals.cores_busy.is_some_and(|busy| busy > FULL);
+    let share = wants - gets;
+    let charged = share.min(left);
+    (contended && charged >= WORTH).then_some(Wait {
+        cause: "host.contention",
+        line: "host.contention",
+        share,
+        error: 0.0,
+        charged,
+        low: 0.0,
+        high: share.min(left.max(charged)),
+    })
 }
 
 /// The main thread is at work, not waiting: its remaining idle time is launching. Without counters nobody knows.
@@ -88,31 +128,33 @@ fn launching(view: &View<'_>, left: f64, idle: f64) -> Option<Wait> {
 fn explicit(view: &View<'_>) -> Vec<Wait> {
     let Some(main) = view.signals.main.as_ref() else { return Vec::new() };
     let mut waits = Vec::new();
-    let mut add = |cause: &'static str, doings: &[Doing]| {
-        let share: f64 = doings.iter().map(|&doing| main.share(doing)).sum();
+    let mut add = |cause: &'static str, line: &'static str, share: f64| {
         if share >= WORTH {
-            let error = whyidle_analysis::signals::share_error(share, main.samples);
-            waits.push(Wait { cause, line: cause, share, error, charged: 0.0, low: 0.0, high: 0.0 });
+            let error = share_error(share, main.samples);
+            waits.push(Wait { cause, line, share, error, charged: 0.0, low: 0.0, high: 0.0 });
         }
     };
-    add(waits_for_workers(view), &[Doing::WaitsForWorkers, Doing::StartsLoader]);
-    add("data.in_process", &[Doing::PreparesData]);
-    add("io.checkpoint", &[Doing::Saves]);
-    add("io.logging", &[Doing::Logs]);
-    add("compile.recompile", &[Doing::Compiles]);
-    add("host.gc", &[Doing::Collects]);
-    add("memory.allocator", &[Doing::EmptiesCache]);
-    if copies_explain(view, main.share(Doing::UserCode)) {
-        add("data.transfer", &[Doing::Copies, Doing::UserCode]);
+    let loads = main.share(Doing::WaitsForWorkers) + main.share(Doing::StartsLoader);
+    // Borders of epochs that recur are a matter of the run; the rest of the waits for workers is one of the step.
+    let epochs = recurring(view.signals, Phase::Epoch).min(loads);
+    add("run.epoch", "run.epoch", epochs);
+    // What stands on a disk's account has no line of its own in a ledger of steps.
+    add(waits_for_workers(view), "data.workers", loads - epochs);
+    add("data.in_process", "data.in_process", main.share(Doing::PreparesData));
+    let saves =
+        if recurring(view.signals, Phase::Checkpoint) > 0.0 { "run.checkpoint" } else { "io.checkpoint" };
+    add(saves, "io.checkpoint", main.share(Doing::Saves));
+    add("io.logging", "io.logging", main.share(Doing::Logs));
+    add("compile.recompile", "compile.recompile", main.share(Doing::Compiles));
+    add("host.gc", "host.gc", main.share(Doing::Collects));
+    add("host.gil", "host.gil", main.share(Doing::WaitsForGil));
+    add("memory.allocator", "memory.allocator", main.share(Doing::EmptiesCache));
+    let (copies, own) = (main.share(Doing::Copies), main.share(Doing::UserCode));
+    if copies_explain(view, own) {
+        add("data.transfer", "data.transfer", copies + own);
     } else {
-        add("data.transfer", &[Doing::Copies]);
-        add("host.python", &[Doing::UserCode]);
-    }
-    // What stands on the loader's or a disk's account has no line of its own in a ledger of steps.
-    for wait in &mut waits {
-        if wait.cause == "data.storage" {
-            wait.line = "data.workers";
-        }
+        add("data.transfer", "data.transfer", copies);
+        add("host.python", "host.python", own);
     }
     waits
 }

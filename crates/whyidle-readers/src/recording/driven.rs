@@ -41,6 +41,28 @@ pub(super) fn rank(value: &Value, pid: u32) -> Option<u32> {
     u32::try_from(own.next()?.get("rank")?.as_u64()?).ok()
 }
 
+/// Processes on the GPUs that are not the program's. Only for GPUs whose list names one of the program too: elsewhere,
+/// as in a container, the driver's numbers of processes are not the recorder's.
+pub(super) fn others_on_gpu(value: &Value) -> Vec<(u32, u32, Option<u64>)> {
+    let list =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let number = |value: &Value, name: &str| u32::try_from(value.get(name)?.as_u64()?).ok();
+    let own: Vec<u32> =
+        list(value, "processes").iter().filter_map(|process| number(process, "pid")).collect();
+    let mut others = Vec::new();
+    for gpu in list(value, "gpus") {
+        let Some(index) = number(&gpu, "index") else { continue };
+        let users = list(&gpu, "processes");
+        let of = |user: &Value| Some((number(user, "pid")?, user.get("memory").and_then(Value::as_u64)));
+        let users: Vec<(u32, Option<u64>)> = users.iter().filter_map(of).collect();
+        if users.iter().any(|(pid, _)| own.contains(pid)) {
+            let foreign = users.into_iter().filter(|(pid, _)| !own.contains(pid));
+            others.extend(foreign.map(|(pid, memory)| (index, pid, memory)));
+        }
+    }
+    others
+}
+
 /// What could not be had: what, why, and the detail.
 pub(super) fn missing(value: &Value) -> Vec<(String, String, String)> {
     let list = value.get("missing").and_then(Value::as_array).into_iter().flatten();
@@ -53,6 +75,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn others_on_a_gpu_are_named_where_numbers_are_the_recorders_own() {
+        let recorded = json!({
+            "processes": [{"pid": 7}],
+            "gpus": [{"index": 0, "processes": [{"pid": 7, "memory": 5}, {"pid": 99, "memory": 6}, {"pid": 98}]},
+                     {"index": 1, "processes": [{"pid": 99, "memory": 6}]}],
+        });
+        assert_eq!(others_on_gpu(&recorded), [(0, 99, Some(6)), (0, 98, None)]);
+        assert_eq!(others_on_gpu(&json!({})), []);
+    }
 
     #[test]
     fn a_processes_gpu_is_told_by_driver_environment_or_file() {

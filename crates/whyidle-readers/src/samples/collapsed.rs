@@ -17,7 +17,7 @@ pub(super) fn read(bytes: &[u8]) -> (Stacks, u64) {
             out.stacks.push(stack);
             out.stacks.len() - 1
         });
-        out.seen.push(Seen { t: None, stack: at, count, state: ' ' });
+        out.seen.push(Seen { t: None, stack: at, count, state: ' ', gil: false });
     }
     (out, dropped)
 }

@@ -18,6 +18,8 @@ pub(super) fn read(bytes: &[u8]) -> (Table, u64) {
     let Some(time) = header.iter().position(|name| *name == "t") else { return (Table::default(), dropped) };
     let mut table = Table::default();
     let mut numbers: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    // By column: values that are neither a number nor empty.
+    let mut garbled: BTreeMap<usize, u64> = BTreeMap::new();
     let mut words: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (at, name) in header.iter().enumerate() {
         match *name {
@@ -36,12 +38,17 @@ pub(super) fn read(bytes: &[u8]) -> (Table, u64) {
         };
         table.t.push(t);
         for (at, column) in &mut numbers {
-            column.push(fields[*at].trim().parse().unwrap_or(f64::NAN));
+            let value = fields[*at].trim().parse();
+            *garbled.entry(*at).or_default() += u64::from(value.is_err() && !fields[*at].trim().is_empty());
+            column.push(value.unwrap_or(f64::NAN));
         }
         for (at, column) in &mut words {
             column.push(fields[*at].clone());
         }
     }
+    // A column without any number holds text that is not known here.
+    let has_numbers = |at: &usize| numbers[at].iter().any(|value| value.is_finite());
+    dropped += garbled.iter().filter(|(at, _)| has_numbers(at)).map(|(_, count)| count).sum::<u64>();
     table.numbers = numbers.into_iter().map(|(at, column)| (header[at].to_owned(), column)).collect();
     table.words = words.into_iter().map(|(at, column)| (header[at].to_owned(), column)).collect();
     (table, dropped)
@@ -109,6 +116,12 @@ mod tests {
         assert_eq!((table.len(), dropped), (1, 1));
         let (table, dropped) = read(b"t,util_gpu\n1.0\nx,3\n-1,3\n2.5,7\n");
         assert_eq!((table.t.clone(), dropped), (vec![2_500_000_000], 3));
+    }
+
+    #[test]
+    fn values_that_are_garbled_are_counted() {
+        let (table, dropped) = read(b"t,util_gpu,mem\n1.0,4\x010,\n2.0,9,\n3.0,nan,7\n");
+        assert_eq!((table.len(), dropped, table.number("util_gpu", 0)), (3, 1, None));
     }
 
     #[test]

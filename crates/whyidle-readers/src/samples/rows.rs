@@ -2,7 +2,8 @@
 //!
 //! * `{"stack": 3, "pid": 7, "parents": [1], "thread": "MainThread", "frames": [["f", "/a.py", 3], …]}` –
 //!   stack number 3, said once, before it is used;
-//! * `{"t": 1795971809.2368, "s": [[3, "R"], …]}` – what was seen at a time: stack and thread state;
+//! * `{"t": 1795971809.2368, "s": [[3, "R", 1], …]}` – what was seen at a time: stack, thread state, and 1 where the
+//!   thread held the interpreter's lock (left out where it did not, or where nobody knows);
 //! * `{"source": "/a.py", "line": 3, "text": "…"}` – the text of a source line.
 
 use rustc_hash::FxHashMap;
@@ -52,8 +53,9 @@ fn sightings(value: &Value, out: &mut Stacks, by_number: &FxHashMap<u64, usize>)
     let t = (t * 1e6).round() as i64 * 1_000;
     for pair in value.get("s")?.as_array()? {
         let stack = *by_number.get(&pair.get(0)?.as_u64()?)?;
+        let gil = pair.get(2).and_then(Value::as_u64) == Some(1);
         let state = pair.get(1).and_then(Value::as_str).and_then(|text| text.chars().next()).unwrap_or(' ');
-        out.seen.push(Seen { t: Some(t), stack, count: 1, state });
+        out.seen.push(Seen { t: Some(t), stack, count: 1, state, gil });
     }
     Some(())
 }
@@ -72,10 +74,11 @@ mod tests {
     #[test]
     fn stacks_sightings_and_source() {
         let text = b"{\"stack\":4,\"pid\":7,\"parents\":[],\"thread\":\"MainThread\",\"frames\":[[\"step\",\"/w/train.py\",157]]}\n\
-            {\"t\":1795971809.2368,\"s\":[[4,\"R\"]]}\n{\"source\":\"/w/train.py\",\"line\":157,\"text\":\"gc.collect()\"}\n\
+            {\"t\":1795971809.2368,\"s\":[[4,\"R\",1]]}\n{\"source\":\"/w/train.py\",\"line\":157,\"text\":\"gc.collect()\"}\n\
             {\"t\":1.0,\"s\":[[9,\"R\"]]}\n{\"t\":1795971810.";
         let (stacks, dropped) = read(text);
         assert_eq!((stacks.stacks.len(), stacks.seen.len(), dropped), (1, 1, 2));
+        assert!(stacks.seen[0].gil);
         assert_eq!(stacks.seen[0].t, Some(1_795_971_809_236_800_000));
         let frame = stacks.stacks[0].frames[0];
         assert_eq!(stacks.source.get(&(frame.file, 157)).map(String::as_str), Some("gc.collect()"));

@@ -428,3 +428,51 @@ cause-gpu-shared-remedy =
 cause-gpu-shared-traps =
     Look for left-over processes and notebooks. In a container those of others are hidden.
     `CUDA_VISIBLE_DEVICES` renumbers the cards; a wrong mapping puts every rank on card 0.
+
+cause-run-startup-name = start-up
+cause-run-startup-title = The run spends long before its first step
+cause-run-startup-what = Imports, building the model, loading weights, the first compilation. It comes once per start, and again after each crash or preemption.
+cause-run-startup-seen = Not from a trace, which covers a few steps. `whyidle run` sees it: stacks with times from the first import to the first forward pass, and the frames of the compiler.
+cause-run-startup-remedy =
+    Keep the compiler's cache between runs (`TORCHINDUCTOR_CACHE_DIR`).
+    Keep weights and data on a local disk; load weights with `mmap=True`.
+    Import lazily what only evaluation needs.
+cause-run-startup-traps =
+    Minutes do not matter for a run of days; they do for a sweep of short runs.
+    The first steps are slow too: allocator, autotuning, page cache.
+
+cause-run-epoch-name = borders of epochs
+cause-run-epoch-title = At each epoch the loader workers start anew
+cause-run-epoch-what = Without `persistent_workers` the workers end with the epoch. New ones are started, each imports or forks, opens the data set, and the first batch takes as long as it takes.
+cause-run-epoch-seen = Not from a trace, which covers a few steps. `attach` and `run` see it: the main thread in the loader's `__init__` or shutting workers down, worker processes that are born, and the wait for the first of their batches.
+cause-run-epoch-remedy =
+    `persistent_workers=True`.
+    Longer epochs: a sampler that repeats the data set.
+    Open files and build indices in the main process, not in each worker's `__init__`.
+cause-run-epoch-traps =
+    With persistent workers, a data set that changes between epochs must be told by other means: they keep their copy.
+    Short epochs of a small data set pay most.
+
+cause-run-eval-name = evaluation
+cause-run-eval-title = Evaluation takes time from training
+cause-run-eval-what = While the model is evaluated no training step is taken, however busy the GPU is.
+cause-run-eval-seen = Not from a trace, which covers a few steps. `attach` and `run` see it: a function under which the loader and forward passes were met and never backward or the optimizer, or the evaluation loops of transformers and Lightning.
+cause-run-eval-remedy =
+    Evaluate less often, or on a part of the set.
+    `torch.inference_mode()` and a larger batch: there are no activations to keep.
+    Evaluate saved checkpoints on another GPU.
+cause-run-eval-traps =
+    An evaluation may be starved by its own loader: its `num_workers` is a setting of its own.
+    Metrics on the host, batch by batch, often cost more than the model.
+
+cause-run-checkpoint-name = checkpoints
+cause-run-checkpoint-title = Saving checkpoints stops the training
+cause-run-checkpoint-what = While the main thread saves, no step is launched. A trace of a few steps rarely meets it.
+cause-run-checkpoint-seen = Not from a trace, which covers a few steps; one that meets a save says `io.checkpoint`. `attach` and `run` see it: the main thread in `torch.save`, a distributed checkpoint or safetensors, at least twice while watched.
+cause-run-checkpoint-remedy =
+    Save less often: what a crash costs on average is half the interval.
+    Save asynchronously: `torch.distributed.checkpoint.async_save`, or a copy to the host and a thread that writes.
+    Write to a local disk, and upload from there.
+cause-run-checkpoint-traps =
+    The first copy to the host still stops the training; only writing is hidden.
+    All ranks wait for the one that saves.

@@ -12,6 +12,7 @@ read-not-a-trace = { $path } is not a profiler trace but { $found }
 read-unreadable = { $path } is unreadable from byte { $byte } on, before any event
 read-damaged = { $path }: the compressed data is damaged after { $byte } inflated bytes, before any event
 read-no-trace = there is no trace in { $path }
+read-not-a-digest = { $path } holds no digest of a rank
 
 found-empty = an empty file
 found-pickle = a Python pickle
@@ -22,6 +23,7 @@ found-other-compression = data in another compression than gzip
 found-html = a web page
 found-json = JSON without a list of events
 found-recording = the description of a recording
+found-digest = a digest of a rank
 found-text = text
 found-binary = binary data
 
@@ -32,6 +34,8 @@ hint-give-directory = give the directory that holds the traces
 hint-use-pytorch-profiler = record with torch.profiler instead
 hint-unpack = unpack it first
 hint-download-again = download the file again: this is a page about it, perhaps a login
+hint-make-digest = `whyidle digest TRACE… -o FILE` makes one, with this version of whyidle.
+hint-merge-digests = Digests are judged together by `whyidle merge`.
 cli-output = the output could not be written: { $reason }
 
 what-if-unknown = --what-if: there is no cause "{ $cause }"
@@ -53,3 +57,16 @@ what-if-per-sample = Per today's samples: a step of the new size takes longer an
 what-if-memory = Per today's samples. By proportion that batch does not fit: today's peak is { $bytes }. `whyidle plan --calibrate` says it exactly.
 what-if-memory-unknown = Per today's samples. Whether that batch fits is not known: the trace holds no peak of memory.
 what-if-batch-norm = Batch norm sees smaller batches when gradients are accumulated: its statistics change, and with them the training.
+
+## Digests of ranks
+cli-digest-written = { $count ->
+    [one] Digest of 1 rank
+   *[other] Digests of { $count } ranks
+} written to { $path } ({ $bytes })
+cli-digest-left-out = { $path } is left out: { $reason }
+cli-digest-not-one-job = These digests are not of one job: their numbers of ranks differ.
+cli-digest-not-one-job-hint = Give the digests of one job's ranks.
+cli-no-such-rank = None of the digests is of that rank.
+cli-not-overwritten = { $path } is there already and is no digest: it is not overwritten
+cli-not-overwritten-hint = Name another file with -o.
+cli-not-written = { $path } could not be written: { $reason }

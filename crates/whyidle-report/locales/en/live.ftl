@@ -21,6 +21,18 @@ report-where-a-second-goes = where a second goes
 report-where-the-host-goes = what the main thread does
 report-no-gpu = no GPU seen
 report-no-steps = no steps were found: figures are of each second watched
+report-where-a-run-goes = where the { $time } watched went
+report-run-visits = { $count } times, every { $period }
+report-run-visits-steps = { $count } times, every { $period } (about { $steps } steps)
+
+phase-training = training steps
+phase-run-startup = start-up
+phase-run-compile = compiling
+phase-run-epoch = borders of epochs
+phase-run-eval = evaluation
+phase-run-checkpoint = checkpoints
+phase-run-stuck = nothing moves
+phase-unknown = unknown
 
 ## The sentence
 
@@ -34,10 +46,14 @@ say-live-host-works = No GPU was seen: this is the host's side only. Its main th
 say-live-do = { $change }
 say-live-where = It happens in { $place }.
 say-live-change = { $change } At best, that brings the step to { $after }; then { $limit }.
+say-run-eval = But { $share } of the time goes into evaluation, not into training steps.
 
 because-data-storage = for data: the loader workers wait for storage
 because-host-contention = for a processor core: others use the cores that the host needs
 because-rank-straggler = for another rank
+because-host-gil = for the host, whose main thread waits for the interpreter's lock (GIL) that another thread holds
+because-run-epoch = for data: at each epoch the loader workers start anew
+because-run-eval = for training to go on: the program evaluates
 
 ## Doubts
 
@@ -51,6 +67,13 @@ doubt-live-few = { $count ->
 }
 doubt-live-kinds = Samples cannot tell launches from values that are read back, nor the kinds of the GPU's work; a trace can.
 doubt-live-ranks = One rank was watched; what the others do is not known.
+doubt-live-damaged = { $count ->
+    [one] One value of the recording makes no sense: the file is damaged.
+   *[other] { $count } values of the recording make no sense: its files are damaged.
+}
+doubt-live-no-counters = There are no counters of the process: whether it waits for a core or for its launch queue is not known.
+doubt-live-undescribed = The recording does not say how many ranks the job has, nor which process is which.
+doubt-live-cut-short = The watch was cut short.
 
 ## Evidence
 
@@ -72,6 +95,11 @@ ev-live-recomputes = { $share } of the main thread's samples lie inside activati
 ev-live-recomputes-memory = { $share } of the main thread's samples lie inside activation checkpointing, at a peak of { $memory } of the GPU's memory
 ev-live-thermal = the clock was held down for heat in { $share } of the samples
 ev-live-brake = the clock was held down by the hardware in { $share } of the samples
+ev-live-contention = the training process gets { $busy } of a core while { $cores } of all cores are taken; its main thread loses its core { $switches } times a second
+ev-live-shares = process { $pid } computes on the same GPU
+ev-live-shares-memory = process { $pid } computes on the same GPU and holds { $memory } of its memory
+ev-run-phase = { $time } of the { $watched } watched
+ev-run-recurs = { $time } of the { $watched } watched, { $visits } times, every { $period }
 
 ## What to change
 
@@ -80,6 +108,19 @@ fix-live-in-process = Let worker processes load the data: num_workers above 0.
 fix-live-persistent = If workers start anew at each epoch: persistent_workers=True.
 fix-live-bubble = Use more micro-batches per step.
 fix-live-precision = Run forward and loss under bf16 autocast.
+fix-host-gil = Move what other Python threads do into a process of its own.
+fix-host-gil-at = Move what another thread does in { $function } into a process of its own: it holds the GIL.
+fix-gil-process = multiprocessing, or a loader worker: a process has a GIL of its own.
+fix-gil-native = Code that releases the GIL (NumPy, torch, Rust tokenizers) may stay in a thread; a loop in Python may not.
+fix-gpu-shared = Give the job a GPU of its own.
+fix-shared-split = Where jobs must share: MIG slices, or MPS.
+fix-run-startup = Make the start cheaper: it is paid at each start, also after a crash.
+fix-startup-cache = Keep the compiler's cache between runs (TORCHINDUCTOR_CACHE_DIR), and data and weights on a local disk.
+fix-run-epoch = Keep the loader workers over epochs: persistent_workers=True.
+fix-epoch-sampler = Or make epochs longer: a sampler that repeats the data set.
+fix-run-eval = Evaluate less often, on fewer samples, or beside the training.
+fix-eval-batch = Evaluation needs no gradients: under torch.inference_mode() a batch can be several times as large.
+fix-run-checkpoint = Save less often, or save asynchronously.
 fix-data-storage = Bring the data closer: local disk, larger files, or enough memory for the page cache.
 fix-data-storage-pack = Many small random reads are slow on any storage: pack samples into few large files.
 fix-host-contention = Give the job cores of its own: fewer workers and threads, or a limit on what runs beside it.
@@ -90,6 +131,7 @@ fix-power-throttle = Check cooling and power limit: the hardware holds the clock
 
 stat-live-gpu = GPU { $gpu }: { $values }
 stat-live-util = nvidia-smi utilisation { $value }
+stat-live-util-memory = memory utilisation { $value }
 stat-live-resident = resident { $value }
 stat-live-sm = multiprocessors { $value }
 stat-live-occupancy = warps { $value }
@@ -98,6 +140,21 @@ stat-live-fp32 = fp32 { $value }
 stat-live-dram = memory bandwidth { $value }
 stat-live-power = Power { $power } W of { $limit } W; at the software power cap in { $capped } of the samples, as busy cards are.
 stat-live-memory = GPU memory in use: { $used } ({ $share }).
+stat-live-flat = The busy share hardly changes from sample to sample: no dips.
+stat-live-dips = The busy share dips every { $period }: periodic dips point to data, or to something that comes every few steps.
+stat-live-irregular = The busy share changes without a period.
+stat-live-why-util = nvidia-smi says { $util }, the card's counters { $resident }: nvidia-smi asks whether any kernel ran within its sampling window, the counters add up the time.
+stat-live-why-hollow = Busy { $resident } of the time at { $power } of the power limit, with few multiprocessors at work: small kernels, or a collective that waits.
+stat-live-why-cool = Busy { $resident } of the time at { $power } of the power limit: its kernels neither fill the arithmetic units nor the memory bandwidth.
+stat-live-why-copies = { $rate } a second arrive from the host while the GPU is busy { $resident } of the time: copies keep neither multiprocessors nor nvidia-smi busy.
+stat-live-workers-memory = { $count ->
+    [one] 1 loader worker holds
+   *[other] { $count } loader workers hold
+} { $memory } of memory, shared pages counted in each.
+stat-live-host-memory = Memory of the machine: { $used } in use at most ({ $share }).
+stat-live-disk-wait = Cores wait for a disk { $share } of the time.
+stat-live-shm = /dev/shm: { $used } in use at most ({ $share }).
+stat-live-files = Open files of the training process: { $open } of { $limit } allowed.
 stat-live-cpu = The driving process uses { $user } of a core for itself and { $system } in the kernel.
 stat-live-main = Main thread, { $samples } samples: { $values }
 stat-live-do-waits = waiting for workers { $value }
@@ -107,6 +164,7 @@ stat-live-do-saves = saving { $value }
 stat-live-do-imports = importing { $value }
 stat-live-do-compiles = compiling { $value }
 stat-live-do-collects = garbage collection { $value }
+stat-live-do-gil = waiting for the GIL { $value }
 stat-live-do-empties = empty_cache { $value }
 stat-live-do-copies = copies { $value }
 stat-live-do-syncs = reading back { $value }
@@ -138,6 +196,10 @@ note-live-trace-not-written = No trace: the request was taken, but nothing was w
 note-live-trace-ended = No trace: the program ended before one was whole.
 note-live-trace-off = No trace was wanted.
 note-live-rank = { $ranks } ranks were watched. Rank { $rank } is judged: its GPU is idle most, and the others wait for it inside collectives, where their GPUs look busy.
+note-live-cut-short = The watch was interrupted after { $time }: the verdict is on what was seen until then.
+note-live-memory-tight = { $share } of the machine's memory is in use: the system may end a loader worker, or the program.
+note-live-shm-tight = { $share } of /dev/shm is in use: loader workers hand batches over through it and end with a bus error when it is full. In a container: --shm-size or --ipc=host.
+note-live-files-tight = The training process has { $share } of the files open that it may: raise `ulimit -n`.
 note-live-dropped = { $count ->
     [one] 1 line of the recording was cut off or made no sense
    *[other] { $count } lines of the recording were cut off or made no sense
@@ -152,6 +214,18 @@ refusal-no-samples = The directory holds neither a trace nor samples of a GPU or
 refusal-no-samples-hint = Record with `whyidle attach PID` or `whyidle run -- COMMAND`, or give a directory with a profiler trace.
 refusal-too-few-samples = The program was watched too briefly to say anything about shares of its time.
 refusal-too-few-samples-hint = Watch it longer: `--for 30s`. Stacks at the default rate take some ten seconds.
+refusal-stuck = The program stands still: for { $time } its main thread has not moved from { $place }, and nothing it started uses CPU or moves data.
+refusal-stuck-hint = Look at all threads (`py-spy dump --pid PID`): a lock, a queue nobody fills, a collective that one rank does not reach, a worker that died.
+refusal-starting-up = The program is still starting up: { $time } were watched, and no training step was among them. Its main thread was mostly in { $place }.
+refusal-starting-up-hint = Watch it once it trains, or longer: `--for 5m`.
+refusal-no-loop = No training loop was seen: no forward pass, backward pass, optimizer or loader. The main thread was mostly in { $place }.
+refusal-no-loop-hint = Give the process that trains (`whyidle` alone lists them), or watch it once it trains.
+refusal-idle-process = Neither the process ({ $busy } of a core) nor its GPU does anything, and without stacks nobody can say what it waits for.
+refusal-step-timed = A step of { $given } contradicts the recording: the program itself timed { $measured } a step.
+refusal-step-batches = A step of { $given } contradicts the recording: its batches come every { $measured }, and no step takes less than one batch.
+refusal-step-hint = Give the mean time of one optimizer step, without a profiler; or leave --step-ms out.
+refusal-no-gpu-samples = The main thread hardly waits for anything, and there are no samples of the GPU: whether it waits is not known.
+refusal-no-gpu-samples-hint = Record where NVML can be read (`whyidle check` says what is in the way), or bring a trace.
 
 ## What the commands say
 

@@ -51,6 +51,9 @@ line-io-checkpoint = saving a checkpoint
 line-io-logging = logging and writing
 line-gpu-wait = waiting for a GPU event
 line-comm-unsplit = collectives
+line-host-gil = waiting for the GIL
+line-host-contention = waiting for a core
+line-run-epoch = starting workers anew
 
 ## Ledger lines: the rest
 

@@ -428,3 +428,51 @@ cause-gpu-shared-remedy =
 cause-gpu-shared-traps =
     检查残留进程和 notebook。容器里看不到别人的进程。
     `CUDA_VISIBLE_DEVICES` 会重新编号；映射错了，所有 rank 都会挤到 0 号卡上。
+
+cause-run-startup-name = 启动
+cause-run-startup-title = 第一步之前花了很久
+cause-run-startup-what = 导入模块、构建模型、加载权重、首次编译。每次启动一遍，崩溃或被抢占后再来一遍。
+cause-run-startup-seen = trace 里看不出来：它只覆盖几步。`whyidle run` 看得到：从第一次导入到第一次前向之间带时间的调用栈，以及编译器的栈帧。
+cause-run-startup-remedy =
+    在多次运行之间保留编译缓存 (`TORCHINDUCTOR_CACHE_DIR`)。
+    权重和数据放在本地盘；加载权重用 `mmap=True`。
+    只有评估才用到的模块推迟导入。
+cause-run-startup-traps =
+    对跑几天的任务，几分钟无所谓；对大量短任务的参数搜索则不然。
+    最初几步也慢：显存分配、自动调优、页缓存。
+
+cause-run-epoch-name = epoch 交界
+cause-run-epoch-title = 每个 epoch 都重启 DataLoader worker
+cause-run-epoch-what = 没有 `persistent_workers` 时，worker 随 epoch 结束而退出。新的 worker 要重新 fork 或导入、打开数据集，第一个 batch 要多久就等多久。
+cause-run-epoch-seen = trace 里看不出来：它只覆盖几步。`attach` 和 `run` 看得到：主线程停在 DataLoader 的 `__init__` 或关闭 worker 处、新生的 worker 进程，以及对第一个 batch 的等待。
+cause-run-epoch-remedy =
+    设 `persistent_workers=True`。
+    让 epoch 更长：用会重复数据集的 sampler。
+    打开文件、建索引放在主进程，不要放在每个 worker 的 `__init__` 里。
+cause-run-epoch-traps =
+    worker 常驻时，数据集在 epoch 之间的变化要另外通知：它们留着自己的副本。
+    数据集小、epoch 短时代价最大。
+
+cause-run-eval-name = 评估
+cause-run-eval-title = 评估占用了训练时间
+cause-run-eval-what = 评估期间不走训练步，不管 GPU 有多忙。
+cause-run-eval-seen = trace 里看不出来：它只覆盖几步。`attach` 和 `run` 看得到：某个函数之下出现过 DataLoader 和前向，却从未出现反向或优化器；或者 transformers、Lightning 的评估循环。
+cause-run-eval-remedy =
+    少评估几次，或只用一部分数据。
+    用 `torch.inference_mode()` 和更大的 batch：不需要保留激活值。
+    在另一块 GPU 上评估保存的检查点。
+cause-run-eval-traps =
+    评估也可能供数不足：它的 `num_workers` 是单独的设置。
+    逐个 batch 在 CPU 上算指标，常常比模型还贵。
+
+cause-run-checkpoint-name = 保存检查点
+cause-run-checkpoint-title = 保存检查点让训练停下
+cause-run-checkpoint-what = 主线程保存期间不会启动任何一步。只有几步的 trace 很少碰上。
+cause-run-checkpoint-seen = trace 里看不出来：它只覆盖几步；碰上保存的 trace 会指出 `io.checkpoint`。`attach` 和 `run` 看得到：观察期间主线程至少两次停在 `torch.save`、分布式检查点或 safetensors 里。
+cause-run-checkpoint-remedy =
+    降低保存频率：一次崩溃平均损失半个间隔。
+    异步保存：`torch.distributed.checkpoint.async_save`，或先拷到内存再由线程写盘。
+    写到本地盘，再从那里上传。
+cause-run-checkpoint-traps =
+    第一步拷到内存仍会让训练停下，被掩盖的只是写盘。
+    所有 rank 都在等保存的那一个。

@@ -12,6 +12,7 @@ read-not-a-trace = { $path } 不是 profiler 的 trace，而是{ $found }
 read-unreadable = { $path } 从第 { $byte } 字节起无法解析，此前没有任何事件
 read-damaged = { $path }：解压到 { $byte } 字节后压缩数据损坏，此前没有任何事件
 read-no-trace = { $path } 里没有 trace
+read-not-a-digest = { $path } 里没有 rank 摘要
 
 found-empty = 一个空文件
 found-pickle = 一个 Python pickle 文件
@@ -22,6 +23,7 @@ found-other-compression = 用 gzip 以外的格式压缩的数据
 found-html = 一个网页
 found-json = 不含事件列表的 JSON
 found-recording = 一份采样记录的说明文件
+found-digest = rank 摘要
 found-text = 普通文本
 found-binary = 二进制数据
 
@@ -32,6 +34,8 @@ hint-give-directory = 给出 trace 所在的目录
 hint-use-pytorch-profiler = 改用 torch.profiler 采集
 hint-unpack = 先解压
 hint-download-again = 重新下载文件：这是一个网页，可能是登录页
+hint-make-digest = 用同一版本的 whyidle 生成：`whyidle digest TRACE… -o FILE`。
+hint-merge-digests = 摘要用 `whyidle merge` 合并判断。
 cli-output = 输出写入失败：{ $reason }
 
 what-if-unknown = --what-if：没有 “{ $cause }” 这个原因
@@ -53,3 +57,13 @@ what-if-per-sample = 按今天的样本数计：新的一步更长，装的样�
 what-if-memory = 按今天的样本数计。按比例推算这个 batch 放不下：现在的峰值是 { $bytes }。用 `whyidle plan --calibrate` 可以算准。
 what-if-memory-unknown = 按今天的样本数计。放不放得下不知道：trace 里没有显存峰值。
 what-if-batch-norm = 梯度累积时 BatchNorm 看到的 batch 更小，统计量会变，训练结果也会随之改变。
+
+## Digests of ranks
+cli-digest-written = { $count } 个 rank 的摘要已写入 { $path }（{ $bytes }）
+cli-digest-left-out = 略去 { $path }：{ $reason }
+cli-digest-not-one-job = 这些摘要不属于同一个作业：rank 总数不同。
+cli-digest-not-one-job-hint = 请给出同一个作业各 rank 的摘要。
+cli-no-such-rank = 摘要里没有这个 rank。
+cli-not-overwritten = { $path } 已存在且不是摘要，不会覆盖
+cli-not-overwritten-hint = 用 -o 指定另一个文件。
+cli-not-written = 无法写入 { $path }：{ $reason }

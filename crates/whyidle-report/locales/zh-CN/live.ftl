@@ -14,6 +14,18 @@ report-where-a-second-goes = 每秒时间账本
 report-where-the-host-goes = 主线程在做什么
 report-no-gpu = 没有看到 GPU
 report-no-steps = 未识别出 step：数字按观察期间的每一秒计
+report-where-a-run-goes = 观察的 { $time } 花在哪里
+report-run-visits = { $count } 次，每隔 { $period }
+report-run-visits-steps = { $count } 次，每隔 { $period }（约 { $steps } 步）
+
+phase-training = 训练步
+phase-run-startup = 启动
+phase-run-compile = 编译
+phase-run-epoch = epoch 交界
+phase-run-eval = 评估
+phase-run-checkpoint = 保存检查点
+phase-run-stuck = 完全不动
+phase-unknown = 未知
 
 ## 结论
 
@@ -27,10 +39,14 @@ say-live-host-works = 没有看到 GPU，以下只是 CPU 侧的情况：主线�
 say-live-do = { $change }。
 say-live-where = 位置：{ $place }。
 say-live-change = { $change }，单步最好能到 { $after }；之后{ $limit }。
+say-run-eval = 但有 { $share } 的时间花在评估上，而不是训练步。
 
 because-data-storage = 在等数据 —— DataLoader worker 卡在存储读取上
 because-host-contention = 在等 CPU 核 —— 训练进程需要的核被别的任务占着
 because-rank-straggler = 在等另一个 rank
+because-host-gil = 在等 CPU 侧 —— 主线程在等别的线程握着的 GIL
+because-run-epoch = 在等数据 —— 每个 epoch 都重启 DataLoader worker
+because-run-eval = 在等训练继续 —— 程序在做评估
 
 ## 存疑之处
 
@@ -41,6 +57,10 @@ doubt-live-no-stacks = 没有调用栈，无法判断主线程在等什么。
 doubt-live-few = 主线程只采样到 { $count } 次。
 doubt-live-kinds = 采样分不清 kernel 启动与读回数值，也分不清 GPU 在算什么；trace 可以。
 doubt-live-ranks = 只观察了一个 rank，其他 rank 的情况未知。
+doubt-live-damaged = 记录中有 { $count } 个值不合理：文件已损坏。
+doubt-live-no-counters = 没有进程计数器：不知道它是否在等 CPU 核，或在等启动队列。
+doubt-live-undescribed = 记录没有说明任务有多少个 rank，也没有说明哪个进程是谁。
+doubt-live-cut-short = 观察被提前中断。
 
 ## 证据
 
@@ -59,6 +79,11 @@ ev-live-recomputes = 主线程有 { $share } 的采样落在梯度检查点 (激
 ev-live-recomputes-memory = 主线程有 { $share } 的采样落在梯度检查点 (激活重计算) 中，而显存峰值只占 { $memory }
 ev-live-thermal = { $share } 的采样中因过热降频
 ev-live-brake = { $share } 的采样中被硬件强制降频
+ev-live-contention = 训练进程只得到 { $busy } 个核，而所有核已占用 { $cores }；主线程每秒被抢走核 { $switches } 次
+ev-live-shares = 进程 { $pid } 也在用这块 GPU
+ev-live-shares-memory = 进程 { $pid } 也在用这块 GPU，占显存 { $memory }
+ev-run-phase = 观察的 { $watched } 中占 { $time }
+ev-run-recurs = 观察的 { $watched } 中占 { $time }，共 { $visits } 次，每隔 { $period }
 
 ## 处方
 
@@ -67,6 +92,19 @@ fix-live-in-process = 让 worker 进程加载数据：num_workers 设为大于 0
 fix-live-persistent = 如果每个 epoch 都重启 worker：设 persistent_workers=True。
 fix-live-bubble = 增加每步的 micro-batch 数
 fix-live-precision = 前向和 loss 放进 bf16 autocast
+fix-host-gil = 把其他 Python 线程的工作放进单独的进程
+fix-host-gil-at = 把另一个线程在 { $function } 里的工作放进单独的进程：它握着 GIL
+fix-gil-process = 用 multiprocessing，或 DataLoader worker：每个进程有自己的 GIL。
+fix-gil-native = 会释放 GIL 的代码（NumPy、torch、Rust 分词器）可以留在线程里；Python 循环不行。
+fix-gpu-shared = 让任务独占一块 GPU
+fix-shared-split = 必须共享时：用 MIG 切分，或用 MPS。
+fix-run-startup = 让启动更快：每次启动都要付出，崩溃重启也一样
+fix-startup-cache = 在多次运行之间保留编译缓存 (TORCHINDUCTOR_CACHE_DIR)，数据和权重放在本地盘。
+fix-run-epoch = 跨 epoch 保留 DataLoader worker：persistent_workers=True
+fix-epoch-sampler = 或者让 epoch 更长：用会重复数据集的 sampler。
+fix-run-eval = 少评估几次、少用一些样本，或与训练并行评估
+fix-eval-batch = 评估不需要梯度：在 torch.inference_mode() 下 batch 可以大好几倍。
+fix-run-checkpoint = 降低保存频率，或改为异步保存
 fix-data-storage = 让数据离得更近：本地盘、更大的文件，或者留足内存给页缓存
 fix-data-storage-pack = 大量小文件随机读在任何存储上都慢：把样本打包成少量大文件。
 fix-host-contention = 给任务留出专用的核：减少 worker 与线程，或限制同机的其他任务
@@ -77,6 +115,7 @@ fix-power-throttle = 检查散热与功耗上限：硬件压低了频率
 
 stat-live-gpu = GPU { $gpu }：{ $values }
 stat-live-util = nvidia-smi 利用率 { $value }
+stat-live-util-memory = 显存读写利用率 { $value }
 stat-live-resident = 驻留 { $value }
 stat-live-sm = SM { $value }
 stat-live-occupancy = warp { $value }
@@ -85,6 +124,18 @@ stat-live-fp32 = fp32 { $value }
 stat-live-dram = 显存带宽 { $value }
 stat-live-power = 功耗 { $power } W，上限 { $limit } W；{ $capped } 的采样处于软件功耗上限，忙碌的卡通常如此。
 stat-live-memory = 显存占用 { $used }（{ $share }）。
+stat-live-flat = 忙碌占比在采样之间几乎不变：没有周期性下降。
+stat-live-dips = 忙碌占比每隔 { $period } 下降一次：周期性下降通常指向数据，或每隔几步才有的操作。
+stat-live-irregular = 忙碌占比有起伏，但没有周期。
+stat-live-why-util = nvidia-smi 显示 { $util }，卡上计数器为 { $resident }：nvidia-smi 只问采样窗口内有没有 kernel，计数器累计的是时间。
+stat-live-why-hollow = { $resident } 的时间在忙，功耗却只有上限的 { $power }，工作的 SM 也很少：不是小 kernel，就是在等待的集合通信。
+stat-live-why-cool = { $resident } 的时间在忙，功耗却只有上限的 { $power }：kernel 既没有用满计算单元，也没有用满显存带宽。
+stat-live-why-copies = 每秒有 { $rate } 从内存传来，而 GPU 只有 { $resident } 的时间在忙：拷贝既不占 SM，nvidia-smi 也不计入。
+stat-live-workers-memory = { $count } 个 DataLoader worker 共占内存 { $memory }（共享页在每个进程中都计入）。
+stat-live-host-memory = 机器内存最多占用 { $used }（{ $share }）。
+stat-live-disk-wait = CPU 核有 { $share } 的时间在等磁盘。
+stat-live-shm = /dev/shm 最多占用 { $used }（{ $share }）。
+stat-live-files = 训练进程打开的文件：{ $open } 个，上限 { $limit } 个。
 stat-live-cpu = 训练进程占用 CPU：自身代码 { $user }，内核态 { $system }（100 % 为一个核）。
 stat-live-main = 主线程，{ $samples } 次采样：{ $values }
 stat-live-do-waits = 等 worker { $value }
@@ -94,6 +145,7 @@ stat-live-do-saves = 保存 { $value }
 stat-live-do-imports = 导入模块 { $value }
 stat-live-do-compiles = 编译 { $value }
 stat-live-do-collects = 垃圾回收 { $value }
+stat-live-do-gil = 等 GIL { $value }
 stat-live-do-empties = empty_cache { $value }
 stat-live-do-copies = 拷贝 { $value }
 stat-live-do-syncs = 读回数值 { $value }
@@ -125,6 +177,10 @@ note-live-trace-not-written = 没有 trace：请求已送达，但 { $detail } �
 note-live-trace-ended = 没有 trace：程序在 trace 写完之前就结束了。
 note-live-trace-off = 按要求没有采集 trace。
 note-live-rank = 共观察了 { $ranks } 个 rank，以下针对 rank { $rank }：它的 GPU 最空闲，其他 rank 在集合通信里等它，所以看上去很忙。
+note-live-cut-short = 观察在 { $time } 后被中断：结论只依据此前看到的内容。
+note-live-memory-tight = 机器内存已用 { $share }：系统可能会杀掉 DataLoader worker 或程序本身。
+note-live-shm-tight = /dev/shm 已用 { $share }：DataLoader worker 通过它交付 batch，满了就会因 bus error 退出。容器中请加 --shm-size 或 --ipc=host。
+note-live-files-tight = 训练进程打开的文件数已达上限的 { $share }：请调大 `ulimit -n`。
 note-live-dropped = 采样记录中有 { $count } 行被截断或无法理解
 note-live-hollow = nvidia-smi 显示 { $util }，但只有 { $sm } 的 SM 有活干：利用率只看有没有 kernel，不看它占满了多少 GPU。
 note-trace-and-samples = trace 显示 GPU 在单步中有 { $trace } 的时间在忙，而整段运行的采样是 { $samples }（空闲 { $idle }）：trace 窗口不能代表整段运行。
@@ -136,6 +192,18 @@ refusal-no-samples = 目录中既没有 trace，也没有 GPU 或调用栈的采
 refusal-no-samples-hint = 用 `whyidle attach PID` 或 `whyidle run -- COMMAND` 记录，或者给出含有 profiler trace 的目录。
 refusal-too-few-samples = 观察时间太短，无法判断时间花在哪里。
 refusal-too-few-samples-hint = 观察久一点：`--for 30s`。按默认频率采集调用栈需要十来秒。
+refusal-stuck = 程序停住了：主线程已有 { $time } 没有离开 { $place }，它启动的进程既不用 CPU，也不读写数据。
+refusal-stuck-hint = 查看所有线程（`py-spy dump --pid PID`）：锁、没有人填充的队列、某个 rank 没有到达的集合通信、已经退出的 worker。
+refusal-starting-up = 程序还在启动：观察的 { $time } 中没有一个训练步，主线程主要在 { $place }。
+refusal-starting-up-hint = 等它开始训练后再观察，或观察久一点：`--for 5m`。
+refusal-no-loop = 没有看到训练循环：没有前向、反向、优化器，也没有 DataLoader。主线程主要在 { $place }。
+refusal-no-loop-hint = 请给出在训练的进程（单独运行 `whyidle` 会列出），或等它开始训练后再观察。
+refusal-idle-process = 进程（占用 { $busy } 个核）和 GPU 都没有在工作；没有调用栈，无法判断它在等什么。
+refusal-step-timed = 单步 { $given } 与记录矛盾：程序自己计时为每步 { $measured }。
+refusal-step-batches = 单步 { $given } 与记录矛盾：batch 每隔 { $measured } 才来一个，一步不会少于一个 batch。
+refusal-step-hint = 请给出未开 profiler 时一次优化器更新的平均耗时；或者不写 --step-ms。
+refusal-no-gpu-samples = 主线程几乎没有在等什么，但没有 GPU 采样：不知道 GPU 是否在等。
+refusal-no-gpu-samples-hint = 请在能读取 NVML 的地方记录（`whyidle check` 会指出障碍），或提供 trace。
 
 ## 命令行提示
 

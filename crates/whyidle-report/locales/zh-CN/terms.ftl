@@ -51,6 +51,9 @@ line-io-checkpoint = 保存 checkpoint
 line-io-logging = 写日志
 line-gpu-wait = 等 GPU 事件
 line-comm-unsplit = 集合通信
+line-host-gil = 等 GIL
+line-host-contention = 等 CPU 核
+line-run-epoch = 重启 worker
 
 ## 账本：其余
 

@@ -6,7 +6,7 @@ mod ranks;
 mod words;
 
 use crate::{Catalog, text::tail::quality_text};
-use parts::{answer, critical_path, details, finding, input, line, rung, step, subject};
+use parts::{answer, critical_path, details, finding, input, line, run, rung, step, subject};
 use ranks::{rank, together};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
@@ -47,6 +47,7 @@ fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
         "working_share": rounded(verdict.working_share),
         "resident_share": rounded(verdict.resident_share),
         "ledger": verdict.ledger.iter().map(|entry| line(catalog, entry)).collect::<Vec<_>>(),
+        "run": verdict.run.as_ref().map(run),
         "ranks": verdict.ranks.iter().map(|entry| rank(catalog, entry)).collect::<Vec<_>>(),
         "verdict": ruling(verdict, catalog),
         "findings": verdict.findings.iter().map(|entry| finding(catalog, entry)).collect::<Vec<_>>(),

@@ -4,8 +4,8 @@ use super::words::{ms, rounded, text};
 use crate::Catalog;
 use serde_json::{Map, Value, json};
 use whyidle_diagnosis::{
-    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Line, LineKind, Rung, Step,
-    Subject, Total,
+    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Line, LineKind, RunLedger,
+    RunLine, Rung, Step, Subject, Total,
 };
 
 pub(super) fn input(input: &Input) -> Value {
@@ -62,6 +62,21 @@ pub(super) fn line(catalog: &Catalog, line: &Line) -> Value {
         "share": rounded(line.share),
         "details": line.details.iter().map(|detail| text(catalog, detail)).collect::<Vec<_>>(),
     })
+}
+
+pub(super) fn run(run: &RunLedger) -> Value {
+    let line = |line: &RunLine| {
+        json!({
+            "id": line.id,
+            "ns": line.ns,
+            "share": rounded(line.ns as f64 / run.watched_ns.max(1) as f64),
+            "visits": line.visits,
+            "period_ms": line.period_ns.map(ms),
+            "period_steps": line.period_steps,
+            "where": line.place,
+        })
+    };
+    json!({ "watched_ns": run.watched_ns, "lines": run.lines.iter().map(line).collect::<Vec<_>>() })
 }
 
 pub(super) fn finding(catalog: &Catalog, finding: &Finding) -> Value {

@@ -6,7 +6,7 @@ mod folded;
 mod set;
 
 use crate::{
-    Catalog, ledger, quantity,
+    Catalog, ledger, quantity, run,
     text::{head::subject, tail::quality_text},
 };
 use fluent_bundle::FluentValue;
@@ -29,6 +29,7 @@ pub fn render_markdown(verdict: &Verdict, catalog: &Catalog) -> String {
     page.push(format!("_{}_", prose(&subject(catalog, verdict).join(" · "))));
     page.push(ledger_table(verdict, catalog));
     page.push(prose(&catalog.basis(&verdict.step)));
+    page.extend(run_table(verdict, catalog));
     if !verdict.findings.is_empty() {
         page.push(findings_table(verdict, catalog));
         page.extend(asked::ladder(verdict, catalog));
@@ -78,6 +79,23 @@ fn ledger_table(verdict: &Verdict, catalog: &Catalog) -> String {
         })
         .collect();
     table(&heads, &rows)
+}
+
+/// Where the watched time goes, where the step's table does not say it all.
+fn run_table(verdict: &Verdict, catalog: &Catalog) -> Option<String> {
+    let ledger = run::shown(verdict, false)?;
+    let heads = [
+        (run::title(ledger, catalog), false),
+        (catalog.word("report-column-share"), true),
+        (catalog.word("report-column-time"), true),
+        (catalog.word("report-column-detail"), false),
+    ];
+    let row = |row: run::Row| {
+        let share = catalog.quantity(&quantity::share_in_column(row.share));
+        vec![row.label, share, catalog.time_like(row.ns, ledger.watched_ns), prose(&row.details.join(" · "))]
+    };
+    let rows: Vec<Vec<String>> = run::rows(ledger, catalog, false).into_iter().map(row).collect();
+    Some(table(&heads, &rows))
 }
 
 fn findings_table(verdict: &Verdict, catalog: &Catalog) -> String {

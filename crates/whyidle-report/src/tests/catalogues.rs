@@ -27,7 +27,7 @@ const MESSAGE_PREFIXES: [&str; 15] = [
 const PAGE: [&str; 6] = ["name", "title", "what", "seen", "remedy", "traps"];
 
 /// Entries that are looked up by an id of an enumeration.
-const ENUMERATED: [(&str, &[&str]); 6] = [
+const ENUMERATED: [(&str, &[&str]); 7] = [
     (
         "basis-",
         &["given", "measured", "estimated", "traced", "given-range", "measured-range", "estimated-range"],
@@ -39,7 +39,20 @@ const ENUMERATED: [(&str, &[&str]); 6] = [
         "report-steps-",
         &["profiler-step", "optimizer-step", "repetition", "window", "recorded", "batches", "second"],
     ),
-    ("line-", &["working-resident", "rest-host"]),
+    ("line-", &["working-resident", "rest-host", "host-gil", "host-contention", "run-epoch"]),
+    (
+        "phase-",
+        &[
+            "training",
+            "run-startup",
+            "run-compile",
+            "run-epoch",
+            "run-eval",
+            "run-checkpoint",
+            "run-stuck",
+            "unknown",
+        ],
+    ),
 ];
 
 /// The placeholders of every entry, and which entries a language has twice.

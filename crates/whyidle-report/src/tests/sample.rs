@@ -117,6 +117,7 @@ pub(super) fn starved() -> Verdict {
             line("rest.latency", rest, 1_200_000, whole, vec![]),
             line("rest.unexplained", rest, 100_000, whole, vec![]),
         ],
+        run: None,
         ranks: Vec::new(),
         ruling: Ruling {
             primary: "data.workers",
@@ -358,6 +359,7 @@ pub(super) fn two_ranks() -> Verdict {
             rank_shown: Some(1),
             ..one.subject.clone()
         },
+        run: None,
         ranks: vec![rank(0, 0.31), rank(1, 0.29)],
         findings,
         ..one

@@ -8,6 +8,7 @@ pub(crate) mod head;
 mod items;
 mod ledger;
 mod ranks;
+mod run;
 pub(crate) mod tail;
 mod verbose;
 mod wrap;
@@ -56,6 +57,7 @@ pub fn render_text(verdict: &Verdict, catalog: &Catalog, options: &TextOptions) 
     ledger::write(&mut canvas, catalog, verdict, options.verbose);
     ranks::write(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
+    run::write(&mut canvas, catalog, verdict, options.verbose);
     findings::write(&mut canvas, catalog, verdict, options.verbose);
     canvas.blank();
     asked::write_what_if(&mut canvas, catalog, verdict);

@@ -100,6 +100,35 @@ fn signals_reach_the_program_and_it_decides() {
     assert_eq!(watcher.wait().unwrap().code(), Some(42));
 }
 
+/// Ctrl-Z stops program and watcher together and gives the terminal back; `fg` brings both back.
+#[test]
+fn a_stopped_program_stops_the_watcher_and_goes_on_with_it() {
+    let script = "echo ready; read line; echo heard $line; exit 7";
+    let shell = root().join("crates/whyidle/tests/programs/job_control.py");
+    let output = Command::new("python3")
+        .arg(shell)
+        .args([env!("CARGO_BIN_EXE_whyidle"), "run", "--no-trace", "--", "sh", "-c", script])
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: there is no python3");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        text,
+        "ready True\nstopped True\ngoes on True\nstatus True\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_recording_that_is_removed_is_not_named() {
+    let found = run(&["run", "--no-trace", "--", "sleep", "1"]);
+    assert!(found.out.contains("No verdict") && !found.out.contains("/tmp/"), "{}", found.out);
+    assert!(found.out.contains("proc.csv"), "{}", found.out);
+}
+
 #[test]
 fn nothing_is_left_behind() {
     let before = leftovers();

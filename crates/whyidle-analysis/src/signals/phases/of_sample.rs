@@ -1,0 +1,138 @@
+//! What one sample of the main thread says of the run, by its frames alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use whyidle_model::{Frame, Stack, Sym};
+
+use super::Phase;
+use crate::signals::mainthread::{Doing, Reader};
+
+/// What a sample says by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// Backward, the optimizer: training for certain.
+    Trains,
+    /// A forward pass, or a collective.
+    Forward,
+    /// The loader prepares a batch or waits for one.
+    Loads,
+    /// The loader makes its iterator, or ends it.
+    StartsLoader,
+    /// Imports.
+    Imports,
+    /// Compiles.
+    Compiles,
+    /// Saves.
+    Saves,
+    /// Evaluates.
+    Evaluates,
+    /// Nothing of its own: it belongs to what lies around it.
+    Neutral,
+}
+
+/// A sample of the main thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'a> {
+    /// When, ns of Unix time.
+    pub(super) t: i64,
+    /// Number of its stack: equal numbers are equal to the line.
+    pub(super) number: usize,
+    /// Its stack.
+    pub(super) stack: &'a Stack,
+    /// What it says.
+    pub(super) hint: Hint,
+}
+
+impl Reading<'_> {
+    /// The function to name for a phase: for an evaluation the outermost of the user's own that evaluates is not
+    /// known here, so the innermost of the user's own; else the frame that the thread is in.
+    pub(super) fn place(&self, reader: &Reader<'_>, phase: Phase) -> Option<String> {
+        let frames = &self.stack.frames;
+        let own = frames.iter().rev().find(|frame| reader.is_user(frame));
+        let frame = if phase == Phase::Stuck { frames.last() } else { own.or(frames.last()) };
+        frame.map(|frame| reader.in_words(*frame))
+    }
+}
+
+/// The samples of the main thread of `driver` that carry a time, in its order.
+pub(super) fn readings<'a>(reader: &Reader<'a>, driver: u32) -> Vec<Reading<'a>> {
+    let stacks = reader.stacks;
+    let is_main = |stack: &Stack| stack.pid == driver && stacks.names.get(stack.thread) == "MainThread";
+    let hints: Vec<Hint> = stacks.stacks.iter().map(|stack| hint(reader, stack)).collect();
+    let evaluating = evaluating(reader, &hints, driver);
+    let mut readings: Vec<Reading<'a>> = stacks
+        .seen
+        .iter()
+        .filter_map(|seen| {
+            let stack = &stacks.stacks[seen.stack];
+            let t = seen.t.filter(|_| is_main(stack))?;
+            let inside = stack.frames.iter().any(|frame| evaluating.contains(&key(frame)));
+            let hint = match hints[seen.stack] {
+                Hint::Forward | Hint::Loads | Hint::StartsLoader | Hint::Neutral if inside => Hint::Evaluates,
+                hint => hint,
+            };
+            Some(Reading { t, number: seen.stack, stack, hint })
+        })
+        .collect();
+    readings.sort_by_key(|reading| reading.t);
+    readings
+}
+
+fn hint(reader: &Reader<'_>, stack: &Stack) -> Hint {
+    match reader.doing(stack) {
+        Doing::Imports => Hint::Imports,
+        Doing::Compiles => Hint::Compiles,
+        Doing::Saves => Hint::Saves,
+        Doing::Evaluates => Hint::Evaluates,
+        Doing::StartsLoader => Hint::StartsLoader,
+        Doing::WaitsForWorkers | Doing::PreparesData => Hint::Loads,
+        Doing::Optimizes if is_step(reader, stack) => Hint::Trains,
+        Doing::Backward => Hint::Trains,
+        Doing::Communicates => Hint::Forward,
+        Doing::Launches if is_forward(reader, stack) => Hint::Forward,
+        _ => Hint::Neutral,
+    }
+}
+
+/// An optimizer's step, not its construction.
+fn is_step(reader: &Reader<'_>, stack: &Stack) -> bool {
+    stack.frames.iter().any(|frame| {
+        matches!(reader.short(frame), "step" | "zero_grad") && reader.file(frame).contains("torch/optim/")
+    })
+}
+
+/// Inside the call of a module, not its construction.
+fn is_forward(reader: &Reader<'_>, stack: &Stack) -> bool {
+    stack.frames.iter().any(|frame| {
+        matches!(reader.short(frame), "_call_impl" | "_wrapped_call_impl")
+            && reader.file(frame).ends_with("torch/nn/modules/module.py")
+    })
+}
+
+/// A function, whichever line of it runs.
+type Key = (Sym, Sym);
+
+fn key(frame: &Frame) -> Key {
+    (frame.function, frame.file)
+}
+
+/// The user's functions that evaluate: seen around a loader and around a forward pass, never around backward or the
+/// optimizer. (A generator that yields batches is never around a forward pass; a function that computes the loss is
+/// never around a loader.)
+fn evaluating(reader: &Reader<'_>, hints: &[Hint], driver: u32) -> BTreeSet<Key> {
+    let mut around: BTreeMap<Key, (bool, bool, bool)> = BTreeMap::new();
+    let own = reader.stacks.stacks.iter().zip(hints).filter(|(stack, _)| stack.pid == driver);
+    for (stack, hint) in own {
+        for frame in stack.frames.iter().filter(|frame| reader.is_user(frame)) {
+            let (loads, runs, trains) = around.entry(key(frame)).or_default();
+            *loads |= matches!(hint, Hint::Loads | Hint::StartsLoader);
+            *runs |= *hint == Hint::Forward;
+            *trains |= *hint == Hint::Trains;
+        }
+    }
+    let evaluates =
+        |(key, (loads, runs, trains)): (Key, (bool, bool, bool))| (loads && runs && !trains).then_some(key);
+    let trains_anywhere = hints.contains(&Hint::Trains);
+    // Where nothing trains, everything would be evaluation: a server, or a watch that saw too little.
+    around.into_iter().filter_map(evaluates).filter(|_| trains_anywhere).collect()
+}

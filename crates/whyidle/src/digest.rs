@@ -1,0 +1,111 @@
+//! `whyidle digest` and `whyidle merge`: what each rank says to the others, and the verdict from that alone.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+use whyidle_diagnosis::{Arg, DIGEST_SCHEMA, Digest, Message, Ranks, judge_ranks};
+use whyidle_readers::{ReadError, digest as files};
+
+use crate::args::{DigestOptions, MergeOptions};
+use crate::output::Output;
+use crate::show::{NoVerdict, show};
+use crate::trace::{self, Judged, Question};
+use crate::{REACHED, REFUSED, UNREADABLE};
+
+/// Makes digests of traces and writes them.
+pub(crate) fn digest(options: &DigestOptions, output: &Output) -> u8 {
+    let question = Question { paths: options.paths.clone(), step_ms: options.step_ms, ..Question::default() };
+    let judged =
+        trace::files(&question).and_then(|found| trace::judge_files(&found, &question, output, Digest::new));
+    let judged = match judged {
+        Ok(judged) => judged,
+        Err(error) => {
+            output.read_error(&error);
+            return UNREADABLE;
+        }
+    };
+    let mut digests = Vec::new();
+    for Judged { input, outcome, .. } in judged {
+        match outcome {
+            Ok(digest) => digests.push(digest),
+            Err(refusal) => output.say(
+                &Message::new("cli-digest-left-out")
+                    .name("path", input.path)
+                    .message("reason", refusal.reason),
+            ),
+        }
+    }
+    if digests.is_empty() {
+        return REFUSED;
+    }
+    write(&options.out, &digests, output)
+}
+
+/// Joins digests, or judges them together.
+pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
+    let digests = match read(options) {
+        Ok(digests) => digests,
+        Err(error) => {
+            output.read_error(&error);
+            return UNREADABLE;
+        }
+    };
+    if let Some(path) = &options.out {
+        let mut digests = digests;
+        // Whichever way they are joined, the file is the same.
+        digests.sort_by_key(Digest::rank);
+        digests.dedup_by(|later, first| later == first);
+        return write(path, &digests, output);
+    }
+    let Ok(ranks) = Ranks::new(digests) else {
+        output.error(
+            &Message::new("cli-digest-not-one-job"),
+            Some(&Message::new("cli-digest-not-one-job-hint")),
+        );
+        return REFUSED;
+    };
+    match judge_ranks(&ranks, options.rank) {
+        Some(verdict) => show(&Ok::<_, NoVerdict>(verdict), options.showing, output),
+        None => {
+            output.error(&Message::new("cli-no-such-rank"), None);
+            REFUSED
+        }
+    }
+}
+
+fn read(options: &MergeOptions) -> Result<Vec<Digest>, ReadError> {
+    let found: Vec<_> = options.paths.iter().map(|path| files::find(path)).collect::<Result<_, _>>()?;
+    let found: Vec<_> = found.into_iter().flatten().collect();
+    let sound = |path: &Path| -> Result<Vec<Digest>, ReadError> {
+        let digests: Vec<Digest> = files::read(path, DIGEST_SCHEMA)?;
+        if digests.iter().all(Digest::is_sound) {
+            Ok(digests)
+        } else {
+            Err(ReadError::NotADigest { path: path.to_owned() })
+        }
+    };
+    let read: Vec<Vec<Digest>> = found.par_iter().map(|path| sound(path)).collect::<Result<_, _>>()?;
+    Ok(read.into_iter().flatten().collect())
+}
+
+/// Writes digests, over nothing but digests.
+fn write(path: &Path, digests: &[Digest], output: &Output) -> u8 {
+    if path.exists() && !files::is_digest(path) {
+        let error = Message::new("cli-not-overwritten").name("path", path.display().to_string());
+        output.error(&error, Some(&Message::new("cli-not-overwritten-hint")));
+        return UNREADABLE;
+    }
+    if let Err(error) = files::write(path, digests) {
+        let message = Message::new("cli-not-written").name("path", path.display().to_string());
+        output.error(&message.name("reason", error.to_string()), None);
+        return UNREADABLE;
+    }
+    let bytes = path.metadata().map_or(0, |file| i64::try_from(file.len()).unwrap_or(i64::MAX));
+    output.say(
+        &Message::new("cli-digest-written")
+            .count("count", digests.len())
+            .name("path", path.display().to_string())
+            .with("bytes", Arg::Bytes(bytes)),
+    );
+    REACHED
+}
