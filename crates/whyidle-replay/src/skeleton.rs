@@ -40,6 +40,8 @@ pub struct Skeleton {
     pub device: Paths,
 }
 
+/// A combination of more sources than this is looked through for what implies the others.
+const MANY: usize = 3;
 /// Times of so many sources are followed; of the collectives beyond, the earliest are left out.
 const FOLLOWED: usize = 96;
 
@@ -163,6 +165,7 @@ impl Follower<'_> {
         }
         let end = match collective(node) {
             Some(today) => {
+                self.prune(&mut start);
                 let source = u32::try_from(self.skeleton.source_of(self.skeleton.len())).unwrap_or(u32::MAX);
                 self.skeleton.reached.push(start);
                 self.skeleton.factors.push(self.lengths.gpu[node] as f64 / today.max(1) as f64);
@@ -205,26 +208,39 @@ impl Follower<'_> {
                 (None, None) => break,
             }
         }
-        if out.len() > 2 {
+        if out.len() > MANY {
             self.prune(&mut out);
         }
         out
     }
 
-    /// Takes out what a later collective implies: it was itself reached from there, and no collective ends before it is
+    /// Takes out what later collectives imply: they were themselves reached from there, and none ends before it is
     /// reached.
     fn prune(&self, paths: &mut Paths) {
         let first = self.skeleton.source_of(0);
-        let implied = |&(source, ns): &(u32, i64)| {
-            paths.iter().filter(|&&(later, _)| later > source && later as usize >= first).any(
-                |&(later, then)| {
-                    let reached = &self.skeleton.reached[later as usize - first];
-                    let from = reached.binary_search_by_key(&source, |&(from, _)| from);
-                    from.is_ok_and(|at| reached[at].1 + then >= ns)
-                },
-            )
-        };
-        let kept: Paths = paths.iter().filter(|path| !implied(path)).copied().collect();
+        let Some(&(last, _)) = paths.last().filter(|&&(last, _)| last as usize >= first) else { return };
+        // The longest way from each source to here that is known so far, from the latest collective back.
+        let mut longest = vec![i64::MIN; last as usize + 1];
+        let mut kept = Paths::with_capacity(paths.len());
+        let mut open = paths.iter().rev().copied().peekable();
+        for source in (0..=last).rev() {
+            let at = source as usize;
+            if let Some((_, ns)) = open.next_if(|&(next, _)| next == source)
+                && ns > longest[at]
+            {
+                longest[at] = ns;
+                kept.push((source, ns));
+            }
+            if open.peek().is_none() {
+                break;
+            }
+            if at >= first && longest[at] > i64::MIN {
+                for &(from, ns) in &self.skeleton.reached[at - first] {
+                    longest[from as usize] = longest[from as usize].max(longest[at] + ns);
+                }
+            }
+        }
+        kept.reverse();
         let collectives = kept.partition_point(|&(source, _)| (source as usize) < first);
         let surplus = kept.len().saturating_sub(FOLLOWED).min(kept.len() - collectives);
         *paths = kept;

@@ -136,6 +136,12 @@ pub(crate) struct DigestOptions {
     /// The true step time in milliseconds, measured without a profiler
     #[arg(long, value_name = "MS", value_parser = positive_ms)]
     pub(crate) step_ms: Option<f64>,
+    /// Read what a trace's directory says of the run, as when the directory is given
+    #[arg(long)]
+    pub(crate) recorded: bool,
+    /// What to call the trace, where it was fetched from elsewhere
+    #[arg(long, value_name = "PATH")]
+    pub(crate) name: Option<String>,
 }
 
 /// Options of `merge`.

@@ -42,6 +42,10 @@ pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
 pub(crate) struct Question {
     /// Traces, directories with traces, `-` for standard input.
     pub(crate) paths: Vec<PathBuf>,
+    /// Their directories say more of them, though files are given.
+    pub(crate) recorded: bool,
+    /// What a trace is called, if not by its path.
+    pub(crate) name: Option<String>,
     /// The true step, as given.
     pub(crate) step_ms: Option<f64>,
     /// Only these steps.
@@ -65,6 +69,7 @@ fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
         device: options.device,
         no_replay: options.no_replay,
         wanted: wanted(options)?,
+        ..Question::default()
     })
 }
 
@@ -72,10 +77,9 @@ fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
 pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
     let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
     let files = files(question).map_err(NoVerdict::Unread)?;
-    if let [file] = files.as_slice() {
+    if files.len() == 1 {
         let one = judge_files(&files, question, output, |_, verdict| verdict).map_err(NoVerdict::Unread)?;
         let Judged { input, rank, outcome, .. } = one.into_iter().next().expect("as many as there are files");
-        debug_assert_eq!(input.path, file.path.display().to_string());
         let is_another = question.rank.is_some() && rank.is_some() && rank != question.rank;
         return match outcome {
             Ok(_) if is_another => Err(refused(no_such_rank(&[input]))),
@@ -133,7 +137,7 @@ pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
         if path.as_os_str() == "-" {
             files.push(File { path: path.clone(), in_directory: false });
         } else {
-            let in_directory = path.is_dir();
+            let in_directory = question.recorded || path.is_dir();
             files.extend(find_traces(path)?.into_iter().map(|path| File { path, in_directory }));
         }
     }
@@ -171,7 +175,8 @@ fn judge_file<T>(
         None => {
             let facts = Facts::new(&loaded.trace);
             prepare(&loaded, &facts, question, &inputs).and_then(|case| {
-                let path = question.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+                let given = question.paths.first().map(|path| path.display().to_string());
+                let path = question.name.clone().or(given).unwrap_or_default();
                 let cases = std::slice::from_ref(&case);
                 let verdict = judge(cases, inputs.to_vec(), &path, &question.wanted);
                 verdict.map(|verdict| then(&case, verdict)).ok_or_else(|| Box::new(no_such_rank(&inputs)))
@@ -231,7 +236,8 @@ fn read(
         Some(directory) => recording::read(directory, rank)?,
         None => None,
     };
-    let input = Input { path: path.display().to_string(), kind: "kineto", events: trace.events, rank };
+    let name = options.name.clone().unwrap_or_else(|| path.display().to_string());
+    let input = Input { path: name, kind: "kineto", events: trace.events, rank };
     let mut known = known(recorded.as_ref(), options.step_ms);
     if let Some(directory) = path.parent().filter(|_| in_directory && known.step_measured_ns.is_none()) {
         known.step_measured_ns = crate::diagnose::measured_step(directory, recorded.as_ref(), &trace);

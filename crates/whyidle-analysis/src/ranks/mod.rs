@@ -10,6 +10,7 @@ mod collect;
 mod columns;
 pub mod matching;
 pub mod pipeline;
+mod runs;
 pub mod split;
 mod strategy;
 
@@ -51,6 +52,7 @@ pub struct RankFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Group {
     /// Members, ascending.
+    #[serde(with = "runs")]
     pub ranks: Vec<u32>,
     /// Name.
     pub name: String,
@@ -224,7 +226,7 @@ impl RankFacts {
             &rows.queued,
             &rows.bare_until,
         ];
-        let within = |ns: i64| ns.abs() < i64::MAX / 8;
+        let within = |ns: i64| ns.abs() < i64::MAX / 4;
         columns.iter().all(|column| column.len() == count)
             && rows.bare_from.len() == rows.bare_length.len()
             && rows.bare_until.is_sorted()

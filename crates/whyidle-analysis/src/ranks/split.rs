@@ -4,6 +4,8 @@
 //! shortest duration among them, whichever their clocks: the rest of a longer one is waiting. A *send* goes into the
 //! receiver's buffer and waits for nobody.
 
+use std::collections::BTreeMap;
+
 use super::RankFacts;
 use super::matching::{Matched, Met, Parties};
 
@@ -51,8 +53,8 @@ pub fn split(ranks: &[RankFacts], matched: &Matched, met: &Met) -> Option<Split>
 pub struct Exposed {
     /// Transfer.
     pub transfer: i64,
-    /// Waiting for a rank that came later, per rank waited for, as index.
-    pub waiting: Vec<i64>,
+    /// Waiting for a rank that came later, by the rank waited for, as index.
+    pub waiting: BTreeMap<u32, i64>,
     /// Waiting for ranks of which none came clearly last.
     pub together: i64,
     /// Collectives that could not be split.
@@ -63,7 +65,7 @@ impl Exposed {
     /// All waiting, ns.
     #[must_use]
     pub fn waited(&self) -> i64 {
-        self.waiting.iter().sum::<i64>() + self.together
+        self.waiting.values().sum::<i64>() + self.together
     }
 }
 
@@ -98,9 +100,8 @@ pub struct Waits {
 /// Splits all collectives and adds up.
 #[must_use]
 pub fn waits(ranks: &[RankFacts], matched: &Matched) -> Waits {
-    let blank = Exposed { waiting: vec![0; ranks.len()], ..Exposed::default() };
     let mut out = Waits {
-        exposed: vec![blank; ranks.len()],
+        exposed: vec![Exposed::default(); ranks.len()],
         late: vec![Lateness::default(); ranks.len()],
         splits: Vec::with_capacity(matched.met.len()),
     };
@@ -114,7 +115,7 @@ pub fn waits(ranks: &[RankFacts], matched: &Matched) -> Waits {
                 let exposed = &mut out.exposed[rank as usize];
                 exposed.transfer += transferred;
                 match split.last {
-                    Some(last) if last != rank => exposed.waiting[last as usize] += waited,
+                    Some(last) if last != rank => *exposed.waiting.entry(last).or_default() += waited,
                     _ => exposed.together += waited,
                 }
             }

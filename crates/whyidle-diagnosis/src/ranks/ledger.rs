@@ -100,7 +100,7 @@ fn line_of(known: Known, unprofiled: Estimate, step: Estimate) -> Line {
 /// The ranks that were waited for most.
 fn whom(ranks: &Ranks, exposed: &Exposed) -> Vec<Message> {
     let mut by_rank: Vec<(i64, usize)> =
-        exposed.waiting.iter().enumerate().map(|(rank, ns)| (*ns, rank)).filter(|(ns, _)| *ns > 0).collect();
+        exposed.waiting.iter().map(|(&rank, &ns)| (ns, rank as usize)).filter(|(ns, _)| *ns > 0).collect();
     by_rank.sort_by_key(|&(ns, rank)| (std::cmp::Reverse(ns), rank));
     let all = exposed.waited().max(1);
     let main: Vec<Arg> = by_rank

@@ -100,7 +100,8 @@ fn slowest(paces: &[Option<i64>]) -> Option<(usize, i64)> {
 /// What a rank waits for another in collectives, as a share of its traced steps.
 fn waited_for(ranks: &Ranks, waits: &Waits, rank: usize, late: usize) -> f64 {
     let traced: i64 = ranks.facts[rank].steps.iter().map(|step| step.end - step.start).sum();
-    share_of(waits.exposed[rank].waiting[late], traced)
+    let late = u32::try_from(late).unwrap_or(u32::MAX);
+    share_of(waits.exposed[rank].waiting.get(&late).copied().unwrap_or(0), traced)
 }
 
 /// Waits of a rank that are its own and have a name, beyond those of the rank that has the most of the others, ns per

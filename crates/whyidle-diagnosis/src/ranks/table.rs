@@ -83,7 +83,8 @@ pub(super) fn lateness(seen: &Seen<'_>, rank: usize) -> Option<Lateness> {
         caused_ns: late.caused / steps,
         waited_ns: exposed.waited() / steps,
         transfer_ns: exposed.transfer / steps,
-        pace_ns: seen.paces[rank],
+        // A stage by itself has nothing to do: its pace says nothing.
+        pace_ns: seen.paces[rank].filter(|_| seen.pipelines.is_empty()),
         straggler: seen.late.as_ref().is_some_and(|late| late.rank == rank),
     })
 }

@@ -9,10 +9,10 @@ report-rank-waits = 等别人
 report-rank-caused = 让别人等
 report-rank-pace = 自身步调
 report-rank-last-of = { $last }/{ $of }
-report-together-matched = { $share } 的集合通信已配对，依据{ $how ->
+report-together-matched = { $share } 的集合通信已配对，依据：{ $how ->
     [sequence] 序列号
     [order] 先后顺序
-   *[step] step 和先后顺序
+   *[step] step 与先后顺序
 }
 report-clocks-unknown = 时钟未比较
 report-clocks-agree = 时钟相差不超过 { $error }
