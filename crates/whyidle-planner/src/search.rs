@@ -1,6 +1,8 @@
 //! All strategies for a model on a number of GPUs: which fit, which is fastest, why the others lose.
 
 use crate::bubble::Schedule;
+use crate::calibrate::{Calibration, Pace};
+use crate::flags::{Framework, flags};
 use crate::gpu::{Gpu, Link};
 use crate::memory::{Memory, worst};
 use crate::setup::{Checkpointing, Offload, Parallel, Precision, Setup, Sharding};
@@ -22,10 +24,79 @@ pub struct Request {
     pub global_batch: u64,
     /// Share of a GPU's memory that stays free.
     pub free: f64,
-    /// Share of the peak that matrix products reach.
-    pub efficiency: f64,
-    /// Bytes that every peak is known to have beyond the model; 0 where nothing is measured.
-    pub extra: f64,
+    /// How fast they run.
+    pub rates: Rates,
+}
+
+/// Where the rates of strategies come from.
+#[derive(Clone, Debug)]
+pub enum Rates {
+    /// Matrix products reach this share of the peak.
+    Stated(f64),
+    /// A measured step, with its pace; what its peak has beyond the model is in every strategy's memory.
+    Measured(Box<Calibration>),
+    /// A measured step whose memory counts and whose pace does not; products reach this share of the peak.
+    Remembered(Box<Calibration>, f64),
+}
+
+/// [`Rates`], ready for many strategies: of a measured step the pace by checkpointing and sharding.
+enum Judge<'a> {
+    Stated(f64),
+    Measured(&'a Calibration, Vec<((Checkpointing, Sharding), Pace)>),
+    Remembered(&'a Calibration, f64),
+}
+
+impl<'a> Judge<'a> {
+    fn new(request: &'a Request) -> Self {
+        match &request.rates {
+            Rates::Stated(efficiency) => Self::Stated(*efficiency),
+            Rates::Remembered(calibration, efficiency) => Self::Remembered(calibration, *efficiency),
+            Rates::Measured(calibration) => {
+                let pace = |(checkpointing, sharding)| {
+                    let parallel = Parallel { sharding, ..Parallel::default() };
+                    let setup = Setup { checkpointing, parallel, ..request.base.clone() };
+                    ((checkpointing, sharding), calibration.pace(&setup))
+                };
+                let modes = modes(&request.base).into_iter();
+                let kinds = modes.flat_map(|mode| Sharding::ALL.map(|sharding| (mode, sharding)));
+                Self::Measured(calibration, kinds.map(pace).collect())
+            }
+        }
+    }
+
+    /// Whether anything is known of such a setup.
+    fn knows(&self, setup: &Setup) -> bool {
+        !matches!(self, Self::Measured(calibration, _) if !calibration.within_reach(setup))
+    }
+
+    /// Memory, and bytes by which it may be more.
+    fn memory(&self, setup: &Setup) -> (Memory, f64) {
+        match self {
+            Self::Stated(_) => (worst(setup), 0.0),
+            Self::Measured(calibration, _) | Self::Remembered(calibration, _) => {
+                let (memory, range) = calibration.memory(setup);
+                (memory, range.high - range.best)
+            }
+        }
+    }
+
+    fn step(&self, request: &Request, setup: &Setup) -> Estimate {
+        let (gpu, network, schedule) = (&request.gpu, &request.network, setup.parallel.schedule());
+        let stated = |efficiency: f64| {
+            // Products of few rows run below the rate of long ones.
+            let efficiency = efficiency * rows_efficiency((setup.batch * setup.seq) as f64);
+            estimate(setup, gpu, network, schedule, efficiency)
+        };
+        match self {
+            Self::Stated(efficiency) | Self::Remembered(_, efficiency) => stated(*efficiency),
+            Self::Measured(calibration, paces) => paces
+                .iter()
+                .find(|(kind, _)| *kind == (setup.checkpointing, setup.parallel.sharding))
+                .map_or_else(|| calibration.estimate(setup, network, schedule).0, |(_, pace)| {
+                    pace.best(setup, gpu, network, schedule)
+                }),
+        }
+    }
 }
 
 /// One strategy.
@@ -58,6 +129,8 @@ pub struct Search {
     pub best: Vec<Candidate>,
     /// The closest that do not fit, if they would be faster than the best or nothing fits.
     pub too_big: Vec<Candidate>,
+    /// The fastest that fits and that a framework's own flags can say, for those that have one.
+    pub by_framework: Vec<(Framework, Candidate)>,
     /// What limits the best: `compute`, `communication`, `bubble`, `memory`; of no strategy fits, `memory`.
     pub limit: &'static str,
 }
@@ -74,13 +147,16 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
     }
     request.base.check()?;
     let usable = request.gpu.memory * (1.0 - request.free);
+    let judge = Judge::new(request);
     let mut setup = request.base.clone();
     let (mut judged, mut fitting) = (0, 0);
     // Per kind the fastest that fits, and per kind the smallest that does not.
     let mut best: Vec<(Kind, Entry)> = Vec::new();
     let mut over: Vec<(Kind, Entry)> = Vec::new();
+    let mut far = false;
+    let batches = batches(request);
     for parallel in layouts(request) {
-        for b in POWERS {
+        for &b in &batches {
             let samples = parallel.data * b;
             if samples > request.global_batch || !request.global_batch.is_multiple_of(samples) {
                 continue;
@@ -91,15 +167,17 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
             if parallel.pipeline > 1 && setup.micro_batches < parallel.pipeline || setup.check().is_err() {
                 continue;
             }
+            if !judge.knows(&setup) {
+                far = true;
+                continue;
+            }
             for checkpointing in modes(&request.base) {
                 for offload in [Offload::None, Offload::Optimizer] {
                     (setup.checkpointing, setup.offload) = (checkpointing, offload);
                     judged += 1;
-                    let memory = worst(&setup);
-                    let missing = (memory.needed() + request.extra - usable).max(0.0);
-                    let schedule = schedule(&parallel);
-                    let cost =
-                        estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, b));
+                    let (memory, doubt) = judge.memory(&setup);
+                    let missing = (memory.needed() + doubt - usable).max(0.0);
+                    let cost = judge.step(request, &setup);
                     let kind = (parallel, checkpointing, offload);
                     let entry = Entry { batch: b, micro: setup.micro_batches, step: cost.step, missing };
                     if missing > 0.0 {
@@ -112,6 +190,9 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
             }
         }
     }
+    if judged == 0 && far {
+        return Err(PlanError::new("plan-error-out-of-reach").with("seq", request.base.seq));
+    }
     if judged == 0 {
         return Err(PlanError::new("plan-error-batch")
             .with("batch", request.global_batch)
@@ -119,7 +200,7 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
     }
     best.sort_by(|a, b| a.1.step.total_cmp(&b.1.step));
     over.sort_by(|a, b| a.1.missing.total_cmp(&b.1.missing));
-    Ok(report(request, judged, fitting, &best, &over))
+    Ok(report(request, &judge, (judged, fitting), &best, &over))
 }
 
 type Kind = (Parallel, Checkpointing, Offload);
@@ -141,17 +222,13 @@ fn keep(list: &mut Vec<(Kind, Entry)>, kind: Kind, entry: Entry, better: impl Fn
     }
 }
 
-/// Products of few rows run below the rate of long ones.
-fn efficiency(request: &Request, batch: u64) -> f64 {
-    request.efficiency * rows_efficiency((batch * request.base.seq) as f64)
-}
-
-fn schedule(parallel: &Parallel) -> Schedule {
-    if parallel.chunks > 1 {
-        Schedule::Interleaved { chunks: parallel.chunks }
-    } else {
-        Schedule::OneForwardOneBackward
+/// Samples of a micro-batch: powers of two, and the base's own.
+fn batches(request: &Request) -> Vec<u64> {
+    let mut batches = POWERS.to_vec();
+    if !batches.contains(&request.base.batch) {
+        batches.push(request.base.batch);
     }
+    batches
 }
 
 fn modes(base: &Setup) -> Vec<Checkpointing> {
@@ -219,26 +296,35 @@ fn shardings(base: &Setup, data: u64, pipeline: u64) -> Vec<Sharding> {
     list
 }
 
-fn candidate(request: &Request, kind: &Kind, entry: &Entry) -> Candidate {
+fn strategy(request: &Request, kind: &Kind, entry: &Entry) -> Setup {
     let (parallel, checkpointing, offload) = *kind;
-    let setup = Setup {
+    Setup {
         parallel,
         checkpointing,
         offload,
         batch: entry.batch,
         micro_batches: entry.micro,
         ..request.base.clone()
-    };
-    let schedule = schedule(&parallel);
-    let memory = worst(&setup);
-    let cost = estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, entry.batch));
-    Candidate { setup, schedule, memory, estimate: cost, missing: entry.missing, loses: "best", slower: 0.0 }
+    }
+}
+
+fn candidate(request: &Request, judge: &Judge<'_>, kind: &Kind, entry: &Entry) -> Candidate {
+    let setup = strategy(request, kind, entry);
+    Candidate {
+        schedule: setup.parallel.schedule(),
+        memory: judge.memory(&setup).0,
+        estimate: judge.step(request, &setup),
+        setup,
+        missing: entry.missing,
+        loses: "best",
+        slower: 0.0,
+    }
 }
 
 fn report(
     request: &Request,
-    judged: usize,
-    fitting: usize,
+    judge: &Judge<'_>,
+    (judged, fitting): (usize, usize),
     best: &[(Kind, Entry)],
     over: &[(Kind, Entry)],
 ) -> Search {
@@ -251,7 +337,7 @@ fn report(
             (a.tensor, a.pipeline, a.context, a.sharding) == (b.tensor, b.pipeline, b.context, b.sharding)
         };
         if shown.len() < SHOWN && !shown.iter().any(alike) {
-            shown.push(candidate(request, kind, entry));
+            shown.push(candidate(request, judge, kind, entry));
         }
     }
     if let Some(first) = shown.first().map(|c| c.estimate.clone()) {
@@ -265,13 +351,19 @@ fn report(
         .iter()
         .filter(|(_, entry)| entry.step < fastest || shown.is_empty())
         .take(if shown.is_empty() { 3 } else { 2 })
-        .map(|(kind, entry)| candidate(request, kind, entry))
+        .map(|(kind, entry)| candidate(request, judge, kind, entry))
         .collect();
     for c in &mut too_big {
         c.loses = "memory";
     }
     let limit = shown.first().map_or("memory", limit);
-    Search { judged, fitting, best: shown, too_big, limit }
+    let by_framework = Framework::ALL.into_iter().filter_map(|framework| {
+        let says = |(kind, entry): &&(Kind, Entry)| flags(&strategy(request, kind, entry), framework).is_some();
+        let (kind, entry) = best.iter().find(says)?;
+        Some((framework, candidate(request, judge, kind, entry)))
+    });
+    let by_framework = by_framework.collect();
+    Search { judged, fitting, best: shown, too_big, by_framework, limit }
 }
 
 /// The part that grew most.
@@ -314,8 +406,7 @@ mod tests {
             network: link("ib-ndr").expect("a link"),
             global_batch: batch,
             free: 0.1,
-            efficiency: 0.6,
-            extra: 0.0,
+            rates: Rates::Stated(0.6),
         }
     }
 
@@ -327,6 +418,11 @@ mod tests {
         assert!(best.memory.needed() < 0.9 * 79.1 * f64::from(1 << 30));
         assert!(best.memory.states < 40e9, "16 bytes per parameter fit no 80 GB");
         assert_eq!(best.setup.global_batch(), 256);
+        // Tensor parallelism is Megatron's; whoever writes plain torch gets what its flags can say.
+        let of = |framework| found.by_framework.iter().find(|(each, _)| *each == framework).map(|(_, c)| c);
+        let torch = of(Framework::Torch).expect("a strategy for torch");
+        assert!(torch.setup.parallel.tensor == 1 && torch.missing == 0.0);
+        assert!(of(Framework::Megatron).expect("one for Megatron").estimate.step <= torch.estimate.step);
         assert!(found.best.windows(2).all(|pair| pair[0].estimate.step <= pair[1].estimate.step));
     }
 

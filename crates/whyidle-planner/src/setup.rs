@@ -1,6 +1,6 @@
 //! How a model is trained: precision, batch, optimizer, checkpointing, parallelism.
 
-use crate::{Model, PlanError};
+use crate::{Model, PlanError, Schedule};
 
 /// Which types hold what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +123,12 @@ pub enum Sharding {
     KeepGathered,
 }
 
+impl Sharding {
+    /// Every kind.
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::Optimizer, Self::Gradients, Self::Full, Self::KeepGathered];
+}
+
 /// Ranks by what they divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parallel {
@@ -170,6 +176,16 @@ impl Parallel {
     #[must_use]
     pub fn world(&self) -> u64 {
         self.data * self.tensor * self.pipeline * self.context
+    }
+
+    /// The order in which its pipeline runs.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        match self.chunks {
+            _ if self.gpipe => Schedule::GPipe,
+            chunks if chunks > 1 => Schedule::Interleaved { chunks },
+            _ => Schedule::OneForwardOneBackward,
+        }
     }
 }
 

@@ -60,6 +60,17 @@ pub(crate) fn time_like(ns: i64, whole_ns: i64) -> Quantity {
     Quantity { value: format!("{in_unit:.places$}"), unit }
 }
 
+/// Three digits that mean something, without trailing zeros: `8.03`, `80.3`, `100`.
+pub(crate) fn plain(figure: f64) -> String {
+    let places = match figure.abs() {
+        small if small < 9.995 => 2,
+        middle if middle < 99.95 => 1,
+        _ => return count(figure.round() as i64),
+    };
+    let text = format!("{figure:.places$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// `1.50` and `unit-gib`.
 pub(crate) fn bytes(bytes: i64) -> Quantity {
     scaled(&BYTE_UNITS, bytes as f64)

@@ -16,6 +16,8 @@ mod progress;
 #[cfg(target_os = "linux")]
 mod run;
 mod trace;
+mod usage;
+mod values;
 
 use std::process::ExitCode;
 
@@ -32,7 +34,10 @@ const REFUSED: u8 = 1;
 const UNREADABLE: u8 = 2;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return ExitCode::from(usage::report(&error)),
+    };
     let output = Output::new(&args);
     start_threads();
     let code = match &args.command {

@@ -19,10 +19,11 @@ use whyidle_report::{
     CAUSES, refusal_json, refusal_markdown, refusal_text, render_json, render_markdown, render_text,
 };
 
-use crate::args::{Format, LONGEST_STEP_MS, SHORTEST_STEP_MS, TraceOptions};
+use crate::args::{Format, TraceOptions};
 use crate::explain;
 use crate::output::Output;
 use crate::progress;
+use crate::values::{LONGEST_STEP_MS, SHORTEST_STEP_MS};
 use crate::{REACHED, REFUSED, UNREADABLE};
 
 /// A trace that was read, with what its directory says of it.

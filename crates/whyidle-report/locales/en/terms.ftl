@@ -107,3 +107,10 @@ change-allocator = stable allocations
 change-dynamic_shapes = fixed or dynamic shapes
 change-async_checkpoint = asynchronous checkpoint
 change-log_interval = log less often { $setting }
+
+# Large counts: powers of ten, and how they are set.
+
+scale-large = 9
+scale-middle = 6
+unit-large = { $value } B
+unit-middle = { $value } M

@@ -1,6 +1,6 @@
 # 一次训练在开跑之前就能算出来的需求。
 
-plan-parameters = { $count } 参数
+plan-parameters = { $count }参数
 plan-sequence = 序列长度 { $seq }
 plan-samples = { $count ->
    *[other] 每步 { $count } 条样本
@@ -85,7 +85,7 @@ plan-flow-pipeline = 流水线级间
 plan-flow-context = 环上的 K 和 V
 plan-flow-expert = token 分发到专家
 plan-rate = 每秒 { $rate } 个 token；MFU { $mfu }。
-plan-budget = { $tokens } 十亿 token 需要 { $days } 天，{ $hours } GPU 小时。
+plan-budget = { $tokens } token 需要 { $days } 天，{ $hours } GPU 小时。
 plan-price = 按每 GPU 小时 { $price } 计，共 { $total }。
 
 ## 策略
@@ -99,6 +99,7 @@ plan-loses-bubble = 慢 { $slower }：流水线气泡
 plan-loses-exposed = 慢 { $slower }：未被掩盖的通信
 plan-loses-optimizer = 慢 { $slower }：优化器
 plan-loses-memory = 放不下：还差 { $missing }
+plan-flags-other-title = { $framework } 做不到上面的策略，可用：{ $strategy }，单步 { $step }
 plan-flags-title = { $framework } 的写法
 
 ## 经验法则
@@ -128,7 +129,7 @@ plan-saver-sharding = 分片
 plan-saver-eight-bit = 8-bit 优化器状态
 plan-saver-offload = 状态放在主机内存
 plan-saver-micro-batches = micro-batch
-plan-larger = 显存 { $capacity } 只用了 { $used }：batch { $from } → { $to } 放得下（预计 { $bytes }，{ $range }），还留出 { $free } 余量。
+plan-larger = 显存 { $capacity } 只用了 { $used }：batch { $from } → { $to } 放得下（预计 { $bytes }，{ $range }），至少还留出 { $free } 余量。
 plan-larger-none = batch 翻倍也留不出 { $free } 的余量。
 plan-calibrated-title = 用 { $path } 校准
 plan-calibrated-network = 网络结构由算子的 shape 读出：{ $parameters } 个参数。
@@ -137,14 +138,19 @@ plan-calibrated-described = 网络按给出的描述，{ $parameters } 个参数
 plan-calibrated-memory = 峰值实测 { $peak }，模型预测 { $predicted }；差额 { $difference } 计入后续预测。
 plan-calibrated-memory-first = 峰值实测 { $peak }，模型预测 DDP 前几步为 { $predicted }；差额 { $difference } 计入后续预测。
 plan-calibrated-no-peak = 没有记录峰值：显存只是预测，未经校准。
+plan-calibrated-above = 实测峰值比模型高 { $share }，超出模型误差：显存里有这份配置看不出的东西（第二个模型、验证、循环里留着的张量），或训练方式与此不同。对其他配置的预测因此不太可靠，误差见范围。
+plan-calibrated-below = 实测峰值比模型低 { $share }，超出模型误差：训练方式与看上去的不同，或峰值取自另一步。对其他配置的预测因此不太可靠，误差见范围。
 plan-calibrated-step = 单步实测 { $step }
 plan-calibrated-step-estimated = 单步 { $step }，由 trace 估算
 plan-calibrated-step-traced = 单步 { $step }，取自 trace，含 profiler 自身开销
 plan-calibrated-work = { $line }；其中 GPU 有效工作 { $working }，优化器占 { $optimizer }，其余达到峰值算力的 { $efficiency }
 plan-calibrated-host = { $line }。只算 CPU 侧要 { $host }。
 plan-calibrated-all-work = { $line }。没有 trace，全部按 GPU 有效工作计，达到峰值算力的 { $efficiency }。
+plan-calibrated-moved = 实测在 { $from } 上；假设 { $to } 能达到同样的峰值算力占比。
+plan-calibrated-stated = 单步耗时未经校准：按 --efficiency 给定的占比计。
 plan-calibrated-no-step = 单步耗时未经校准：实测那一步的数据类型、代码、attention 或优化器循环不同，或矩阵小得多。
-plan-calibrated-rate = 各策略的单步按实测的峰值算力占比计：4096 行以上的矩阵乘为 { $efficiency }。
+plan-calibrated-rate = 各策略都由实测的一步推算：4096 行以上的矩阵乘达到峰值算力的 { $efficiency }，CPU 侧和数据加载按各自的速度，显存计入实测与模型的差额。
+plan-calibrated-memory-only = 各策略的显存计入实测与模型的差额；速度按给定的占比计，不是实测。
 plan-unknown-by-peak = { $what }：trace 里看不出，由实测峰值判定。
 plan-unknown-assumed = { $what }：trace 里看不出，按默认假设。
 plan-unknown-logits-kept = 循环一直留着 logits
@@ -178,9 +184,10 @@ plan-error-unknown-gpu = 表里没有 “{ $gpu }” 这款 GPU。请用 --gpu-t
 plan-error-gpu-table = GPU 表不能用：{ $reason }。每一项写成 [gpu.NAME]，含 memory_gib、bandwidth_gbs 和 half_tflops
 plan-error-unknown-link = 没有 “{ $link }” 这种链路。可选：{ $known }
 plan-error-interleave = 交错流水线要求 micro-batch 数是级数的整数倍；{ $micro } 不是 { $pp } 的整数倍
-plan-error-value = { $option } 不能是 “{ $value }”。可选：{ $known }
 plan-error-read = 读不了 { $path }：{ $reason }
 plan-error-nothing = 请指定模型：--model、--config，或 --layers 加上 --hidden、--heads 和 --vocab
+plan-error-no-batch = 请给出样本数：--batch 是单卡的（评估一种策略），--global-batch 是每步全部的（搜索策略）
+plan-error-out-of-reach = 序列长度 { $seq } 时，单条样本的 token 就超过实测的 16 倍，实测的速度说明不了。请给出 --efficiency，或实测更长的一步
 plan-error-no-rates = 没有这份采样记录所用 GPU “{ $gpu }” 的数据。请用 --gpu，或 --gpu-table FILE 配合 --gpu
 plan-error-calibrate-refused = 这份采样记录不能用来校准：{ $reason }
 plan-unseen-shapes = trace 里没有算子的 shape，或没有完整的一步。采集时加 record_shapes=True；或不用 --calibrate，直接给出 --batch、--seq 和模型
@@ -190,4 +197,7 @@ plan-unseen-loss = 这一步里没有词表上的交叉熵，数不出有几个 
 plan-unseen-blocks = 仅凭算子认不出这些层属于哪一类（GPT 类和 Llama 类可以）。请不用 --calibrate，改用 --model 或 --config 加参数来描述
 plan-unseen-parallelism = 各 rank 之间的切分方式在 trace 里看不出来（能认出 DDP、FSDP、ZeroRedundancyOptimizer 和有记录的流水线）
 plan-unseen-parameters = trace 里的 shape 合计 { $counted } 个参数，而采样记录写的是 { $said }。两者矛盾，不做规划
+plan-unseen-sizes = { $path } 里没有每步的样本数或序列长度。请给出 --batch 和 --seq
+plan-unseen-peak-low = 峰值 { $peak } 不可能：仅权重、梯度和优化器状态就要 { $bound }，还多 { $missing }。采样记录属于另一次运行，或训练方式与描述不符
+plan-unseen-peak-high = 峰值 { $peak } 不可能：GPU 只有 { $bound }，少了 { $missing }。采样记录属于另一款 GPU 或另一次运行
 plan-unseen-recording = { $path } 里没有单步耗时或显存峰值，旁边也没有 trace。请给出含 trace 的目录，或两者都有的采样记录

@@ -9,7 +9,8 @@ use parts::{answer, critical_path, details, finding, input, line, rank, rung, st
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
-use words::{rounded, sentences, text};
+pub(crate) use words::text;
+use words::{rounded, sentences};
 
 const SCHEMA: &str = "whyidle.verdict/1";
 

@@ -5,7 +5,7 @@ use crate::{
 };
 use serde_json::Value;
 use whyidle_planner::{
-    Checkpointing, Offload, Parallel, Precision, Request, Schedule, Setup, Sharding, estimate, gpu, link,
+    Checkpointing, Offload, Parallel, Precision, Rates, Request, Schedule, Setup, Sharding, estimate, gpu, link,
     memory, preset, search,
 };
 
@@ -36,7 +36,7 @@ fn searched(model: &str, gpu_name: &str) -> PlanReport {
     base.precision = Precision::Mixed;
     let (gpu, network) = (gpu(gpu_name, &[]).expect("a GPU"), link("ib-ndr").expect("a link"));
     let request =
-        Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, efficiency: 0.5, extra: 0.0 };
+        Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, rates: Rates::Stated(0.5) };
     let found = search(&request).expect("strategies");
     let first = found.best.first().or(found.too_big.first()).cloned().expect("a candidate");
     PlanReport {

@@ -58,7 +58,7 @@ pub(super) fn read(path: &Path) -> Result<String, PlanError> {
     } else {
         std::fs::read_to_string(path)
     };
-    text.map_err(|error| PlanError::new("plan-error-read").with("path", path.display()).with("reason", error))
+    text.map_err(|error| PlanError::new("plan-error-read").with("path", path.display().to_string()).with("reason", error.to_string()))
 }
 
 /// Model, types, code and optimizer: what a search keeps.
@@ -137,7 +137,7 @@ pub(super) fn divide(options: &PlanOptions, setup: &mut Setup, gpus: u64) -> Res
     if ranks == 0 || !gpus.is_multiple_of(ranks) {
         return Err(PlanError::new("plan-error-world").with("gpus", gpus).with("ranks", ranks));
     }
-    let schedule = options.schedule.unwrap_or(schedule(p));
+    let schedule = options.schedule.unwrap_or(p.schedule());
     *p = Parallel {
         data: gpus / ranks,
         sharding: options.sharding.map_or(p.sharding, Into::into),
@@ -151,11 +151,6 @@ pub(super) fn divide(options: &PlanOptions, setup: &mut Setup, gpus: u64) -> Res
         setup.stage = 0;
     }
     Ok(())
-}
-
-/// The schedule that a division runs where none is named.
-pub(super) fn schedule(parallel: &Parallel) -> Schedule {
-    if parallel.gpipe { Schedule::GPipe } else { Schedule::OneForwardOneBackward }
 }
 
 /// The model of the options, if they name or describe one; `positions` are those of a GPT in figures.
