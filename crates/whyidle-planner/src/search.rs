@@ -92,9 +92,10 @@ impl<'a> Judge<'a> {
             Self::Measured(calibration, paces) => paces
                 .iter()
                 .find(|(kind, _)| *kind == (setup.checkpointing, setup.parallel.sharding))
-                .map_or_else(|| calibration.estimate(setup, network, schedule).0, |(_, pace)| {
-                    pace.best(setup, gpu, network, schedule)
-                }),
+                .map_or_else(
+                    || calibration.estimate(setup, network, schedule).0,
+                    |(_, pace)| pace.best(setup, gpu, network, schedule),
+                ),
         }
     }
 }
@@ -112,7 +113,7 @@ pub struct Candidate {
     pub estimate: Estimate,
     /// Bytes that it needs beyond what may be used; 0 if it fits.
     pub missing: f64,
-    /// Why it is not the best: `recompute`, `bubble`, `exposed`, `optimizer`, `memory`; `best`.
+    /// Why it is not the best: `recompute`, `bubble`, `exposed`, `optimizer`, `memory`; `equal`; `best`.
     pub loses: &'static str,
     /// By how many seconds a step, where it fits.
     pub slower: f64,
@@ -131,7 +132,7 @@ pub struct Search {
     pub too_big: Vec<Candidate>,
     /// The fastest that fits and that a framework's own flags can say, for those that have one.
     pub by_framework: Vec<(Framework, Candidate)>,
-    /// What limits the best: `compute`, `communication`, `bubble`, `memory`; of no strategy fits, `memory`.
+    /// What limits the best: `compute`, `communication`, `bubble`, `host`, `memory`; if no strategy fits, `memory`.
     pub limit: &'static str,
 }
 
@@ -358,7 +359,8 @@ fn report(
     }
     let limit = shown.first().map_or("memory", limit);
     let by_framework = Framework::ALL.into_iter().filter_map(|framework| {
-        let says = |(kind, entry): &&(Kind, Entry)| flags(&strategy(request, kind, entry), framework).is_some();
+        let says =
+            |(kind, entry): &&(Kind, Entry)| flags(&strategy(request, kind, entry), framework).is_some();
         let (kind, entry) = best.iter().find(says)?;
         Some((framework, candidate(request, judge, kind, entry)))
     });
@@ -366,8 +368,14 @@ fn report(
     Search { judged, fitting, best: shown, too_big, by_framework, limit }
 }
 
+/// Steps closer than this share of their length are equally long.
+const EQUAL: f64 = 1e-3;
+
 /// The part that grew most.
 fn reason(this: &Estimate, best: &Estimate) -> &'static str {
+    if this.step - best.step < EQUAL * best.step {
+        return "equal";
+    }
     let parts = [
         ("recompute", this.compute - best.compute),
         ("bubble", this.bubble - best.bubble),
@@ -381,6 +389,8 @@ fn limit(best: &Candidate) -> &'static str {
     let e = &best.estimate;
     if best.setup.checkpointing != Checkpointing::None || best.setup.offload != Offload::None {
         "memory"
+    } else if e.waiting > 0.1 * e.step {
+        "host"
     } else if e.exposed > 0.1 * e.step {
         "communication"
     } else if e.bubble > 0.1 * e.step {

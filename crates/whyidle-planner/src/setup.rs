@@ -125,8 +125,7 @@ pub enum Sharding {
 
 impl Sharding {
     /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::None, Self::Optimizer, Self::Gradients, Self::Full, Self::KeepGathered];
+    pub const ALL: [Self; 5] = [Self::None, Self::Optimizer, Self::Gradients, Self::Full, Self::KeepGathered];
 }
 
 /// Ranks by what they divide.

@@ -6,9 +6,11 @@
 //! itself every figure is the measured one.
 
 mod pace;
+#[cfg(test)]
+mod tests;
 
-pub use pace::again;
 pub(crate) use pace::Pace;
+pub use pace::again;
 
 use crate::gpu::{Gpu, Link};
 use crate::memory::{Item, Memory, at_stage, worst};
@@ -125,8 +127,7 @@ impl Calibration {
                 return impossible("plan-unseen-peak-high", gpu.memory);
             }
         }
-        let pace =
-            Pace::new(observed.setup.clone(), gpu.clone(), measured, Range::exact(measured.step));
+        let pace = Pace::new(observed.setup.clone(), gpu.clone(), measured, Range::exact(measured.step));
         let target = gpu.clone();
         Ok(Self { observed, gpu, target, measured, difference, ratio, first_steps, pace })
     }

@@ -98,7 +98,8 @@ impl Pace {
             high: less(self.step.high, replayed.low),
         };
         let parallel = Parallel { sharding: asked.sharding, bucket_view: asked.bucket_view, ..*base };
-        let measured = Measured { step: step.best, gathered_once: None, ..self.measured };
+        let working = self.measured.working.min(step.best);
+        let measured = Measured { step: step.best, working, gathered_once: None, ..self.measured };
         Self::new(Setup { parallel, ..self.setup }, self.gpu, measured, step)
     }
 
@@ -166,12 +167,18 @@ impl Pace {
         let samples = |s: &Setup| (s.batch * s.micro_batches) as f64;
         let layers =
             |s: &Setup| s.model.all_layers() as f64 / s.parallel.pipeline as f64 * s.micro_batches as f64;
-        let (step, host) = (self.measured.step, self.host(setup));
+        let step = self.measured.step;
+        let explained = then.step.max(self.host(base));
+        // Of the measured step itself no more than its length is explained: communication that is modelled as exposed
+        // may have been hidden.
+        let shrink = (step / explained).min(1.0);
+        shorten(&mut found, shrink);
+        let host = self.host(setup) * shrink;
         let paced = if self.measured.loader {
             found.step.max(host).max(step * samples(setup) / samples(base))
         } else {
             // What neither explains – pauses between kernels, waits for other ranks – goes with the launches.
-            let rest = (step - then.step.max(self.host(base))).max(0.0);
+            let rest = (step - explained).max(0.0);
             found.step.max(host) + rest * layers(setup) / layers(base)
         };
         let plain = found.step;
@@ -184,7 +191,14 @@ impl Pace {
 
     /// The GPU's work, communication and bubble. On another GPU than the measured one shares of the peak rate are
     /// taken to be equal, and what reads memory goes with the bandwidth: an assumption.
-    fn work(&self, setup: &Setup, gpu: &Gpu, network: &Link, schedule: Schedule, efficiency: f64) -> Estimate {
+    fn work(
+        &self,
+        setup: &Setup,
+        gpu: &Gpu,
+        network: &Link,
+        schedule: Schedule,
+        efficiency: f64,
+    ) -> Estimate {
         let mut found = estimate(setup, gpu, network, schedule, efficiency);
         let plain = found.step;
         let passes = passes(setup) / gpu.bandwidth;
@@ -201,6 +215,15 @@ impl Pace {
         found.tokens_per_second *= plain / found.step;
         found
     }
+}
+
+/// Every part of a step, `share` times as long.
+fn shorten(step: &mut Estimate, share: f64) {
+    let parts = [&mut step.compute, &mut step.bubble, &mut step.exposed, &mut step.optimizer, &mut step.step];
+    parts.into_iter().for_each(|part| *part *= share);
+    step.flows.iter_mut().for_each(|(_, _, exposed)| *exposed *= share);
+    step.mfu /= share;
+    step.tokens_per_second /= share;
 }
 
 /// Share of the layers that run again in backward.

@@ -21,6 +21,7 @@ plan-fits-nowhere = No strategy fits. The closest, { $strategy }, needs { $need 
 plan-limit-compute = What limits it: the GPU's own work.
 plan-limit-communication = What limits it: communication that no work hides.
 plan-limit-bubble = What limits it: the pipeline's fill and drain.
+plan-limit-host = What limits it: the host or the loader, which keep the GPU waiting. Strategies that take equally long are equal for that.
 plan-limit-memory = What limits it: memory. Time is paid to make room.
 
 ## Memory
@@ -100,6 +101,7 @@ plan-loses-recompute = { $slower } slower: more or smaller computation
 plan-loses-bubble = { $slower } slower: bubble
 plan-loses-exposed = { $slower } slower: exposed communication
 plan-loses-optimizer = { $slower } slower: the optimizer
+plan-loses-equal = as fast
 plan-loses-memory = does not fit: { $missing } missing
 plan-flags-other-title = for { $framework }, which cannot do that: { $strategy }, { $step } a step
 plan-flags-title = for { $framework }
@@ -118,6 +120,7 @@ plan-rule-margin = Keep 10–15 % free: segments hold more than is allocated, he
 plan-measured = As measured: { $strategy }, { $need } of the { $have } of each GPU, and { $step } a step.
 plan-traced = As traced: { $strategy }, about { $need } of the { $have } of each GPU, and { $step } a step.
 plan-calibrated-peak = Peak { $bytes } allocated ({ $range }), from the measured one.
+plan-peak-as-measured = Peak { $bytes } allocated, as measured.
 plan-predicted-peak = Peak { $bytes } allocated ({ $range }), predicted: no peak was recorded, and the trace does not show everything.
 plan-back-title = what saves memory here: what undoing it costs, and what a step gets back
 plan-back-none = Nothing in this step saves memory at the price of time.
@@ -173,15 +176,21 @@ plan-error-config-not-json = the configuration is no JSON object. Give the confi
 plan-error-config-missing = the configuration of a { $architecture } model has no { $name }
 plan-error-heads-hidden = the hidden width { $hidden } is no multiple of { $heads } heads. Give head_dim
 plan-error-kv-heads = { $heads } query heads are no multiple of { $kv_heads } key-value heads
-plan-error-gpus = At most { $most } GPUs can be planned for.
+plan-error-gpus = at most { $most } GPUs can be planned for
 plan-error-zero = { $name } must be above 0
 plan-error-tensor-parallel = { $tp } tensor-parallel ranks cannot share { $heads } heads with { $kv_heads } key-value heads. Take a divisor of both
 plan-error-pipeline = { $layers } layers cannot be divided into { $pp } equal parts
 plan-error-expert-parallel = { $ep } expert-parallel ranks need { $experts } experts and { $dp } data-parallel ranks to be multiples of that
 plan-error-context-parallel = { $cp } context-parallel ranks cannot share { $seq } tokens evenly
 plan-error-sequence-positions = a sequence of { $seq } is longer than the { $positions } positions that the model has learned
-plan-error-batch = { $gpus } GPUs cannot share a batch of { $batch } samples evenly
-plan-error-world = { $gpus } GPUs are no multiple of { $ranks } ranks (tp × pp × cp)
+plan-error-batch = { $gpus ->
+    [one] 1 GPU cannot divide a batch of { $batch } samples into micro-batches of 1, 2, 4 … 64
+   *[other] { $gpus } GPUs cannot share a batch of { $batch } samples evenly
+}
+plan-error-world = { $gpus ->
+    [one] 1 GPU is no multiple of { $ranks } ranks (tp × pp × cp)
+   *[other] { $gpus } GPUs are no multiple of { $ranks } ranks (tp × pp × cp)
+}
 plan-error-unknown-gpu = there is no GPU "{ $gpu }" in the table. Give --gpu-table FILE, or one of: { $known }
 plan-error-gpu-table = the table of GPUs cannot be used: { $reason }. Each entry is [gpu.NAME] with memory_gib, bandwidth_gbs and half_tflops
 plan-error-unknown-link = there is no link "{ $link }". Take one of: { $known }

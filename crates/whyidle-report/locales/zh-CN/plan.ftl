@@ -20,6 +20,7 @@ plan-fits-nowhere = 没有放得下的策略。最接近的是 { $strategy }，�
 plan-limit-compute = 瓶颈：GPU 本身的计算。
 plan-limit-communication = 瓶颈：未被掩盖的通信。
 plan-limit-bubble = 瓶颈：流水线气泡。
+plan-limit-host = 瓶颈：CPU 侧或数据加载，GPU 在等它。耗时相同的策略因此不分快慢。
 plan-limit-memory = 瓶颈：显存，用时间换了空间。
 
 ## 显存
@@ -98,6 +99,7 @@ plan-loses-recompute = 慢 { $slower }：计算更多或更碎
 plan-loses-bubble = 慢 { $slower }：流水线气泡
 plan-loses-exposed = 慢 { $slower }：未被掩盖的通信
 plan-loses-optimizer = 慢 { $slower }：优化器
+plan-loses-equal = 一样快
 plan-loses-memory = 放不下：还差 { $missing }
 plan-flags-other-title = { $framework } 做不到上面的策略，可用：{ $strategy }，单步 { $step }
 plan-flags-title = { $framework } 的写法
@@ -116,6 +118,7 @@ plan-rule-margin = 留出 10–15% 的余量：内存段比已分配的更大，
 plan-measured = 实测：{ $strategy }，每张 GPU 用了 { $need }（共 { $have }），单步 { $step }。
 plan-traced = 据 trace：{ $strategy }，每张 GPU 约用 { $need }（共 { $have }），单步 { $step }。
 plan-calibrated-peak = 已分配峰值 { $bytes }（{ $range }），由实测峰值推算。
+plan-peak-as-measured = 已分配峰值 { $bytes }，即实测值。
 plan-predicted-peak = 已分配峰值 { $bytes }（{ $range }）是预测值：没有记录峰值，trace 也不能说明一切。
 plan-back-title = 这里用了哪些省显存的手段：撤掉要多占多少显存，单步能省回多少时间
 plan-back-none = 这一步没有用时间换显存的手段。
@@ -171,15 +174,20 @@ plan-error-config-not-json = 配置不是 JSON 对象。请给出 transformers �
 plan-error-config-missing = { $architecture } 模型的配置里没有 { $name }
 plan-error-heads-hidden = 隐藏维度 { $hidden } 不是头数 { $heads } 的整数倍。请给出 head_dim
 plan-error-kv-heads = { $heads } 个查询头不是 { $kv_heads } 个 KV 头的整数倍
-plan-error-gpus = 最多规划 { $most } 张 GPU。
+plan-error-gpus = 最多规划 { $most } 张 GPU
 plan-error-zero = { $name } 必须大于 0
 plan-error-tensor-parallel = { $tp } 路张量并行分不了 { $heads } 个头和 { $kv_heads } 个 KV 头。请取两者的公约数
 plan-error-pipeline = { $layers } 层分不成相等的 { $pp } 份
 plan-error-expert-parallel = 专家并行 { $ep } 路要求专家数 { $experts } 和数据并行数 { $dp } 都是它的整数倍
 plan-error-context-parallel = { $cp } 路上下文并行无法平分 { $seq } 个 token
 plan-error-sequence-positions = 序列长度 { $seq } 超过了模型学到的 { $positions } 个位置
-plan-error-batch = { $gpus } 张 GPU 无法平分 { $batch } 条样本
-plan-error-world = { $gpus } 张 GPU 不是 { $ranks } 个 rank (tp × pp × cp) 的整数倍
+plan-error-batch = { $gpus ->
+    [one] 1 张 GPU 无法把 { $batch } 条样本分成 1、2、4 … 64 条的 micro-batch
+   *[other] { $gpus } 张 GPU 无法平分 { $batch } 条样本
+}
+plan-error-world = { $gpus ->
+   *[other] { $gpus } 张 GPU 不是 { $ranks } 个 rank (tp × pp × cp) 的整数倍
+}
 plan-error-unknown-gpu = 表里没有 “{ $gpu }” 这款 GPU。请用 --gpu-table FILE，或从这些里选：{ $known }
 plan-error-gpu-table = GPU 表不能用：{ $reason }。每一项写成 [gpu.NAME]，含 memory_gib、bandwidth_gbs 和 half_tflops
 plan-error-unknown-link = 没有 “{ $link }” 这种链路。可选：{ $known }

@@ -13,10 +13,12 @@ pub(super) fn blocks(plan: &PlanReport, measured: &CalibratedPlan, w: &Writer<'_
     let known = measured.calibration.measured.peak.is_some();
     if !(measured.same && known) {
         let range = &measured.allocated;
-        page.push(Block::Note(w.say(
-            if known { "plan-calibrated-peak" } else { "plan-predicted-peak" },
-            &[("bytes", w.bytes(range.best)), ("range", w.byte_range(range))],
-        )));
+        let key = match (known, range.low < range.high) {
+            (true, true) => "plan-calibrated-peak",
+            (true, false) => "plan-peak-as-measured",
+            (false, _) => "plan-predicted-peak",
+        };
+        page.push(Block::Note(w.say(key, &[("bytes", w.bytes(range.best)), ("range", w.byte_range(range))])));
     }
     if measured.same {
         page.extend(given_back(plan, measured, w));

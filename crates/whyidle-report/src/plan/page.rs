@@ -245,10 +245,9 @@ fn budget(plan: &PlanReport, w: &Writer<'_>) -> Vec<Block> {
         let cost = e.cost(tokens, plan.gpus);
         let hours = w.catalog.arg(&Arg::Count(cost.gpu_hours.round() as i64));
         let days = format!("{:.1}", cost.days);
-        notes.push(Block::Note(w.say(
-            "plan-budget",
-            &[("tokens", w.catalog.large(tokens)), ("days", days), ("hours", hours)],
-        )));
+        notes.push(Block::Note(
+            w.say("plan-budget", &[("tokens", w.catalog.large(tokens)), ("days", days), ("hours", hours)]),
+        ));
         if let Some(price) = plan.price {
             let total = w.catalog.arg(&Arg::Count((cost.gpu_hours * price).round() as i64));
             notes.push(Block::Note(w.say("plan-price", &[("price", format!("{price}")), ("total", total)])));

@@ -5,8 +5,8 @@ use crate::{
 };
 use serde_json::Value;
 use whyidle_planner::{
-    Checkpointing, Offload, Parallel, Precision, Rates, Request, Schedule, Setup, Sharding, estimate, gpu, link,
-    memory, preset, search,
+    Checkpointing, Offload, Parallel, Precision, Rates, Request, Schedule, Setup, Sharding, estimate, gpu,
+    link, memory, preset, search,
 };
 
 const SCHEMA: &str = include_str!("../../schema/whyidle.plan-1.schema.json");

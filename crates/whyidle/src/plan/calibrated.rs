@@ -127,7 +127,8 @@ fn recorded_only(path: &Path, recorded: &Recording, options: &PlanOptions) -> Re
         model(options, recorded.seq.map(u64::from))?.ok_or_else(|| PlanError::new("plan-error-nothing"))?;
     // What was measured is the recording's own batch; what the options change of it is planned afterwards.
     let own = |recorded: Option<u32>, given: Option<u64>| recorded.map(u64::from).or(given);
-    let (Some(batch), Some(seq)) = (own(recorded.batch, options.batch), own(recorded.seq, options.seq)) else {
+    let (Some(batch), Some(seq)) = (own(recorded.batch, options.batch), own(recorded.seq, options.seq))
+    else {
         return Err(unseen("plan-unseen-sizes").into());
     };
     let (named, count) = machine(options)?;
@@ -192,8 +193,7 @@ fn report(
         (false, Some(_)) => Paced::Stated,
         (false, None) => Paced::Unlike,
     };
-    let returned =
-        if same { give_back(case, &measured, options.free, &plan.network) } else { Vec::new() };
+    let returned = if same { give_back(case, &measured, options.free, &plan.network) } else { Vec::new() };
     let larger = if same { larger_batch(&measured, options.free, MOST) } else { None };
     let about = CalibratedPlan {
         path: path.display().to_string(),

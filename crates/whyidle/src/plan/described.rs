@@ -58,7 +58,11 @@ pub(super) fn read(path: &Path) -> Result<String, PlanError> {
     } else {
         std::fs::read_to_string(path)
     };
-    text.map_err(|error| PlanError::new("plan-error-read").with("path", path.display().to_string()).with("reason", error.to_string()))
+    text.map_err(|error| {
+        PlanError::new("plan-error-read")
+            .with("path", path.display().to_string())
+            .with("reason", error.to_string())
+    })
 }
 
 /// Model, types, code and optimizer: what a search keeps.

@@ -106,7 +106,8 @@ fn hint(error: &PlanError) -> Option<Message> {
         }
         // What was typed, with what is missing.
         "plan-error-no-batch" => {
-            let quoted = |arg: String| if arg.contains(char::is_whitespace) { format!("'{arg}'") } else { arg };
+            let quoted =
+                |arg: String| if arg.contains(char::is_whitespace) { format!("'{arg}'") } else { arg };
             let typed: Vec<_> = std::env::args().skip(1).map(quoted).collect();
             format!("whyidle {} --batch 1", typed.join(" "))
         }
