@@ -183,10 +183,7 @@ plan-error-pipeline = { $layers } layers cannot be divided into { $pp } equal pa
 plan-error-expert-parallel = { $ep } expert-parallel ranks need { $experts } experts and { $dp } data-parallel ranks to be multiples of that
 plan-error-context-parallel = { $cp } context-parallel ranks cannot share { $seq } tokens evenly
 plan-error-sequence-positions = a sequence of { $seq } is longer than the { $positions } positions that the model has learned
-plan-error-batch = { $gpus ->
-    [one] 1 GPU cannot divide a batch of { $batch } samples into micro-batches of 1, 2, 4 … 64
-   *[other] { $gpus } GPUs cannot share a batch of { $batch } samples evenly
-}
+plan-error-batch = { $gpus } GPUs cannot share a batch of { $batch } samples evenly
 plan-error-world = { $gpus ->
     [one] 1 GPU is no multiple of { $ranks } ranks (tp × pp × cp)
    *[other] { $gpus } GPUs are no multiple of { $ranks } ranks (tp × pp × cp)

@@ -181,13 +181,8 @@ plan-error-pipeline = { $layers } 层分不成相等的 { $pp } 份
 plan-error-expert-parallel = 专家并行 { $ep } 路要求专家数 { $experts } 和数据并行数 { $dp } 都是它的整数倍
 plan-error-context-parallel = { $cp } 路上下文并行无法平分 { $seq } 个 token
 plan-error-sequence-positions = 序列长度 { $seq } 超过了模型学到的 { $positions } 个位置
-plan-error-batch = { $gpus ->
-    [one] 1 张 GPU 无法把 { $batch } 条样本分成 1、2、4 … 64 条的 micro-batch
-   *[other] { $gpus } 张 GPU 无法平分 { $batch } 条样本
-}
-plan-error-world = { $gpus ->
-   *[other] { $gpus } 张 GPU 不是 { $ranks } 个 rank (tp × pp × cp) 的整数倍
-}
+plan-error-batch = { $gpus } 张 GPU 无法平分 { $batch } 条样本
+plan-error-world = { $gpus } 张 GPU 不是 { $ranks } 个 rank (tp × pp × cp) 的整数倍
 plan-error-unknown-gpu = 表里没有 “{ $gpu }” 这款 GPU。请用 --gpu-table FILE，或从这些里选：{ $known }
 plan-error-gpu-table = GPU 表不能用：{ $reason }。每一项写成 [gpu.NAME]，含 memory_gib、bandwidth_gbs 和 half_tflops
 plan-error-unknown-link = 没有 “{ $link }” 这种链路。可选：{ $known }
