@@ -35,6 +35,7 @@ pub use gpu::{Gpu, LINKS, Link, by_product, gpu, gpus, link, parse_gpus};
 pub use memory::{Item, Memory, Moment, MomentId, memory, memory_of};
 pub use model::{
     Act, Attention, Family, Head, Mla, Model, Moe, PRESETS, Part, Pattern, Role, Tensor, from_config, preset,
+    shared_width,
 };
 pub use observed::{Observed, Said, Unknown, Unseen, observe};
 pub use savers::{Larger, Saver, SaverId, larger_batch, savers};

@@ -208,6 +208,9 @@ pub struct Lora {
     pub quantised: bool,
 }
 
+/// Tokens of a micro-batch on one GPU, and samples of a step, beyond which a figure is a slip.
+const MOST_TOKENS: u64 = 1 << 32;
+
 /// Everything that decides the memory of one GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
@@ -316,6 +319,14 @@ impl Setup {
                 return Err(PlanError::new("plan-error-zero").with("name", name));
             }
         }
+        // Products of larger figures are no numbers, and no step is that large.
+        let tokens = self.batch.checked_mul(self.seq).filter(|&tokens| tokens <= MOST_TOKENS);
+        if tokens.is_none() || self.global_batch() > MOST_TOKENS {
+            return Err(PlanError::new("plan-error-too-many-tokens")
+                .with("batch", self.batch)
+                .with("seq", self.seq)
+                .with("samples", self.global_batch()));
+        }
         if model.max_seq > 0 && self.seq > model.max_seq && model.positions > 0 {
             return Err(PlanError::new("plan-error-sequence-positions")
                 .with("seq", self.seq)
@@ -334,6 +345,9 @@ impl Setup {
             return Err(PlanError::new("plan-error-pipeline")
                 .with("pp", p.pipeline * p.chunks)
                 .with("layers", model.all_layers()));
+        }
+        if p.expert > 1 && model.moe.is_none() {
+            return Err(PlanError::new("plan-error-no-experts"));
         }
         if p.expert > 1
             && !model

@@ -189,9 +189,10 @@ impl Catalog {
     /// `8.03 B`, `80.3 亿`: in the language's own powers of ten.
     pub(crate) fn large(&self, count: f64) -> String {
         let scaled = |scale: &str| count / 10_f64.powi(self.word(scale).parse().unwrap_or(0));
-        let (figure, unit) = match scaled("scale-large") {
-            figure if figure >= 1.0 => (figure, "unit-large"),
-            _ => (scaled("scale-middle"), "unit-middle"),
+        let (figure, unit) = match (scaled("scale-large"), scaled("scale-middle")) {
+            (large, _) if large >= 1.0 => (large, "unit-large"),
+            (_, middle) if middle >= 1.0 => (middle, "unit-middle"),
+            _ => (count, "unit-ones"),
         };
         self.quantity(&Quantity { value: quantity::plain(figure), unit })
     }
@@ -270,6 +271,7 @@ mod tests {
             (2.177e8, "218 M", "2.18 亿"),
             (1.5e13, "15,000 B", "150,000 亿"),
             (5e7, "50 M", "5000 万"),
+            (13.0, "13", "13 个"),
         ] {
             assert_eq!((en.large(count).as_str(), zh.large(count).as_str()), (english, chinese));
         }

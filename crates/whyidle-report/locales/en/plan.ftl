@@ -173,24 +173,29 @@ plan-step-calibrated = Estimated from the measured step, { $range }: its work ru
 plan-error-unknown-model = there is no preset "{ $model }". Give --config config.json, or one of: { $known }
 plan-error-unknown-architecture = model_type "{ $architecture }" is not among those that are understood: { $known }. Describe the model with --layers, --hidden, --heads, --ffn and --vocab
 plan-error-config-not-json = the configuration is no JSON object. Give the config.json that transformers writes
-plan-error-config-missing = the configuration of a { $architecture } model has no { $name }
-plan-error-heads-hidden = the hidden width { $hidden } is no multiple of { $heads } heads. Give head_dim
-plan-error-kv-heads = { $heads } query heads are no multiple of { $kv_heads } key-value heads
+plan-error-config-missing = the configuration of a { $architecture } model has no { $name } that is a whole number up to 2,097,152
+plan-error-heads-hidden = the hidden width { $hidden } is no multiple of { $heads } heads. Take a divisor of it, or give head_dim in the configuration
+plan-error-kv-heads = { $heads } query heads are no multiple of { $kv_heads } key-value heads. Take a divisor: num_key_value_heads, or --kv-heads
 plan-error-gpus = at most { $most } GPUs can be planned for
 plan-error-zero = { $name } must be above 0
 plan-error-tensor-parallel = { $tp } tensor-parallel ranks cannot share { $heads } heads with { $kv_heads } key-value heads. Take a divisor of both
-plan-error-pipeline = { $layers } layers cannot be divided into { $pp } equal parts
+plan-error-pipeline = { $layers } layers cannot be divided into { $pp } equal parts (stages × pieces of each). Take a divisor
 plan-error-expert-parallel = { $ep } expert-parallel ranks need { $experts } experts and { $dp } data-parallel ranks to be multiples of that
-plan-error-context-parallel = { $cp } context-parallel ranks cannot share { $seq } tokens evenly
-plan-error-sequence-positions = a sequence of { $seq } is longer than the { $positions } positions that the model has learned
-plan-error-batch = { $gpus } GPUs cannot share a batch of { $batch } samples evenly
+plan-error-context-parallel = { $cp } context-parallel ranks cannot share { $seq } tokens evenly. Take a divisor
+plan-error-sequence-positions = a sequence of { $seq } is longer than the { $positions } positions that the model has learned. Give a shorter --seq
+plan-error-batch = { $gpus } GPUs cannot share a batch of { $batch } samples evenly. Take a multiple, or other GPUs
 plan-error-world = { $gpus ->
-    [one] 1 GPU is no multiple of { $ranks } ranks (tp × pp × cp)
-   *[other] { $gpus } GPUs are no multiple of { $ranks } ranks (tp × pp × cp)
+    [one] 1 GPU is no multiple of { $ranks } ranks (tp × pp × cp). Say how many there are: --gpu NAMExN
+   *[other] { $gpus } GPUs are no multiple of { $ranks } ranks (tp × pp × cp). Take divisors
 }
 plan-error-unknown-gpu = there is no GPU "{ $gpu }" in the table. Give --gpu-table FILE, or one of: { $known }
-plan-error-gpu-table = the table of GPUs cannot be used: { $reason }. Each entry is [gpu.NAME] with memory_gib, bandwidth_gbs and half_tflops
+plan-error-gpu-table = the table of GPUs cannot be used: { $reason }. Each entry is [gpu.NAME] with memory_gib, bandwidth_gbs and half_tflops, if wanted with single_tflops, link and per_node, all above 0
 plan-error-unknown-link = there is no link "{ $link }". Take one of: { $known }
+plan-error-no-experts = this model has no experts to share: leave --ep out
+plan-error-experts = each token goes to { $top_k } of { $experts } experts: that cannot be. Look at num_experts_per_tok
+plan-error-too-many-parameters = these sizes make more than 10¹⁵ parameters: one of them is a slip
+plan-error-too-many-tokens = { $batch } samples of { $seq } tokens on a GPU, or { $samples } samples a step: one of them is a slip
+plan-error-too-large = { $path } has { $bytes }; no configuration has more than { $most }
 plan-error-interleave = interleaved stages need micro-batches in multiples of the stages; { $micro } is no multiple of { $pp }
 plan-error-read = { $path } cannot be read: { $reason }
 plan-error-nothing = name a model: --model, --config, or --layers with --hidden, --heads and --vocab

@@ -10,6 +10,7 @@ unit-percent = { $value } %
 unit-byte = { $value } B
 unit-kib = { $value } KiB
 unit-mib = { $value } MiB
+unit-tib = { $value } TiB
 unit-gib = { $value } GiB
 
 ## Joining
@@ -113,4 +114,5 @@ change-log_interval = log less often { $setting }
 scale-large = 9
 scale-middle = 6
 unit-large = { $value } B
+unit-ones = { $value }
 unit-middle = { $value } M

@@ -10,6 +10,7 @@ unit-percent = { $value }%
 unit-byte = { $value } B
 unit-kib = { $value } KiB
 unit-mib = { $value } MiB
+unit-tib = { $value } TiB
 unit-gib = { $value } GiB
 
 ## 连接
@@ -113,4 +114,5 @@ change-log_interval = 降低日志频率 { $setting }
 scale-large = 8
 scale-middle = 4
 unit-large = { $value } 亿
+unit-ones = { $value } 个
 unit-middle = { $value } 万

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whyidle_planner::{
     Act, Attention, Family, Gpu, Head, Lora, Model, Parallel, PlanError, Precision, Schedule, Setup,
-    from_config, gpu, parse_gpus, preset,
+    from_config, gpu, parse_gpus, preset, shared_width,
 };
 
 use super::options::PlanOptions;
@@ -51,9 +51,19 @@ pub(super) fn faster(gpu: &mut Gpu, options: &PlanOptions) {
     }
 }
 
+/// No configuration and no table is larger.
+const MOST_BYTES: u64 = 16 << 20;
+
 /// Reads a text file.
 pub(super) fn read(path: &Path) -> Result<String, PlanError> {
-    let text = if path.exists() && !path.is_file() {
+    let length = path.metadata().map_or(0, |data| data.len());
+    if length > MOST_BYTES {
+        let named = PlanError::new("plan-error-too-large").with("path", path.display().to_string());
+        return Err(named.bytes("bytes", length as f64).bytes("most", MOST_BYTES as f64));
+    }
+    let text = if path.is_dir() {
+        Err(std::io::Error::from(std::io::ErrorKind::IsADirectory))
+    } else if path.exists() && !path.is_file() {
         Err(std::io::Error::from(std::io::ErrorKind::InvalidInput))
     } else {
         std::fs::read_to_string(path)
@@ -189,9 +199,7 @@ fn figures(options: &PlanOptions, positions: Option<u64>) -> Result<Option<Model
     let [Some(layers), Some(hidden), Some(heads), Some(vocab)] = given else {
         return Err(PlanError::new("plan-error-nothing"));
     };
-    if heads == 0 || !hidden.is_multiple_of(heads) {
-        return Err(PlanError::new("plan-error-heads-hidden").with("hidden", hidden).with("heads", heads));
-    }
+    let head_dim = shared_width(hidden, heads)?;
     let llama = options.kv_heads.is_some();
     let model = Model {
         name: if llama { "llama-like" } else { "gpt-like" }.to_owned(),
@@ -212,7 +220,7 @@ fn figures(options: &PlanOptions, positions: Option<u64>) -> Result<Option<Model
         attention: Attention {
             heads,
             kv_heads: options.kv_heads.unwrap_or(heads),
-            head_dim: hidden / heads,
+            head_dim,
             qkv_bias: !llama,
             out_bias: !llama,
             qk_norm: false,
