@@ -35,6 +35,8 @@ pub(crate) struct Pace {
     measured: Measured,
     /// Its length: without a range where it was measured, with that of the replay otherwise.
     step: Range,
+    /// Layers ran again in the measured step and no longer do here.
+    unhooked: bool,
     /// Share of the peak rate that its work reaches, the optimizer and passes over the weights left out.
     pub(super) efficiency: f64,
 }
@@ -47,7 +49,7 @@ impl Pace {
         let products = (measured.working - measured.optimizer - passes(&setup) / gpu.bandwidth)
             .max(0.2 * measured.working);
         let efficiency = (done / products / peak_rate).clamp(1e-4, 1.0);
-        Self { setup, gpu, measured, step, efficiency }
+        Self { setup, gpu, measured, step, unhooked: false, efficiency }
     }
 
     /// The pace that `setup` starts from: the measured step, or what a replay says of it where `setup` runs fewer
@@ -78,7 +80,7 @@ impl Pace {
             without_again: None,
             ..*from
         };
-        Self::new(setup, self.gpu.clone(), measured, step)
+        Self { unhooked: true, ..Self::new(setup, self.gpu.clone(), measured, step) }
     }
 
     /// Without the second gather where sharding keeps weights or is none. A reduction moves what a scatter and a
@@ -100,7 +102,8 @@ impl Pace {
         let parallel = Parallel { sharding: asked.sharding, bucket_view: asked.bucket_view, ..*base };
         let working = self.measured.working.min(step.best);
         let measured = Measured { step: step.best, working, gathered_once: None, ..self.measured };
-        Self::new(Setup { parallel, ..self.setup }, self.gpu, measured, step)
+        let unhooked = self.unhooked;
+        Self { unhooked, ..Self::new(Setup { parallel, ..self.setup }, self.gpu, measured, step) }
     }
 
     /// The host's pace: with layers and micro-batches. Around its layers a pass runs about as much as two of them
@@ -143,7 +146,7 @@ impl Pace {
             low: low * (1.0 - doubt) * self.step.low / self.step.best,
             high: high * (1.0 + doubt) * self.step.high / self.step.best,
         };
-        if again(setup) != again(&self.setup) {
+        if self.unhooked || again(setup) != again(&self.setup) {
             // What checkpointing itself costs the host – its hooks – is in no replay.
             range.low = range.low.min((best.step - best.waiting) * (1.0 - RATE));
         }

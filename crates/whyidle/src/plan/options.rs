@@ -18,8 +18,9 @@ use crate::values::{Unfit, efficiency, positive, share, whole};
     whyidle plan --calibrate PATH [OPTIONS]",
     after_help = "Examples:\n  whyidle plan --model llama-3-8b --gpu h100x8 --seq 8192 --global-batch 256\n  \
     whyidle plan --config config.json --gpu h200 --seq 2048 --batch 4\n  \
-    whyidle plan --calibrate runs/42/ --batch 32\n\n\
-    Exit status: 0 it fits, 1 it does not, 2 bad usage or unreadable input."
+    whyidle plan --calibrate runs/42/ --batch 32\n  \
+    whyidle plan --calibrate runs/42/ --gpu h100x8 --global-batch 256\n\n\
+    Exit status: 0 it fits, 1 it does not or cannot be told, 2 bad usage or unreadable input."
 )]
 pub(crate) struct PlanOptions {
     /// A named model, as llama-3-8b
