@@ -74,16 +74,11 @@ fn calibration(
 
 /// What is known of the step without replaying it.
 fn measured(case: &Case<'_>) -> Measured {
+    let working = seconds(case.traced_kernels_ns().min(case.step.ns));
     Measured {
-        step: seconds(case.step.ns),
-        working: seconds(case.traced_kernels_ns().min(case.step.ns)),
-        optimizer: seconds(case.traced(Line::Optimizer)),
-        host: None,
-        without_again: None,
-        gathered_once: None,
         loader: loader_bound(case),
-        peak: None,
         reserved: case.known.said.reserved.map(|bytes| bytes as f64),
+        ..Measured::new(seconds(case.step.ns), working, seconds(case.traced(Line::Optimizer)))
     }
 }
 

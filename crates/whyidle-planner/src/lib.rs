@@ -28,7 +28,7 @@ mod work;
 
 pub use advice::{Rule, rules};
 pub use bubble::Schedule;
-pub use calibrate::{Calibration, Measured, Range, WithoutAgain, again};
+pub use calibrate::{Calibration, Measured, Range, WithoutAgain};
 pub use error::{PlanError, Value};
 pub use flags::{Framework, flags};
 pub use gpu::{Gpu, LINKS, Link, by_product, gpu, gpus, link, parse_gpus};

@@ -180,17 +180,7 @@ mod tests {
         change(&mut setup);
         let gpu = gpu("h200", &[]).expect("a GPU");
         let observed = Observed::described(setup, gpu.clone(), &Said::default()).expect("a setup");
-        let measured = Measured {
-            step: 0.2,
-            working: 0.19,
-            optimizer: 0.01,
-            host: None,
-            without_again: None,
-            gathered_once: None,
-            loader: false,
-            peak: None,
-            reserved: None,
-        };
+        let measured = Measured::new(0.2, 0.19, 0.01);
         Calibration::new(observed, gpu, measured).expect("a possible peak")
     }
 

@@ -10,7 +10,6 @@ mod pace;
 mod tests;
 
 pub(crate) use pace::Pace;
-pub use pace::again;
 
 use crate::gpu::{Gpu, Link};
 use crate::memory::{Item, Memory, at_stage, worst};
@@ -40,6 +39,24 @@ pub struct Measured {
     pub peak: Option<f64>,
     /// `max_memory_reserved`, bytes.
     pub reserved: Option<f64>,
+}
+
+impl Measured {
+    /// A step of which nothing else is known. All in s.
+    #[must_use]
+    pub fn new(step: f64, working: f64, optimizer: f64) -> Self {
+        Self {
+            step,
+            working,
+            optimizer,
+            host: None,
+            without_again: None,
+            gathered_once: None,
+            loader: false,
+            peak: None,
+            reserved: None,
+        }
+    }
 }
 
 /// A measured step as a replay has it without layers that run again.

@@ -230,8 +230,7 @@ fn shorten(step: &mut Estimate, share: f64) {
 }
 
 /// Share of the layers that run again in backward.
-#[must_use]
-pub fn again(setup: &Setup) -> f64 {
+fn again(setup: &Setup) -> f64 {
     match setup.checkpointing {
         Checkpointing::None | Checkpointing::Selective => 0.0,
         Checkpointing::Full => 1.0,

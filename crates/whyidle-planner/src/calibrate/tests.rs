@@ -9,17 +9,7 @@ fn setup(checkpointing: Checkpointing) -> Setup {
 }
 
 fn measured(step: f64) -> Measured {
-    Measured {
-        step,
-        working: 0.95 * step,
-        optimizer: 0.01,
-        host: None,
-        without_again: None,
-        gathered_once: None,
-        loader: false,
-        peak: None,
-        reserved: None,
-    }
+    Measured::new(step, 0.95 * step, 0.01)
 }
 
 fn calibrated(setup: Setup, measured: Measured) -> Result<Calibration, PlanError> {

@@ -146,15 +146,9 @@ fn recorded_only(path: &Path, recorded: &Recording, options: &PlanOptions) -> Re
     let optimizer = estimate(&observed.setup, &gpu, &network, schedule, EFFICIENCY).optimizer;
     let step = step_ms / 1e3;
     let measured = Measured {
-        step,
-        working: step,
-        optimizer: optimizer.min(0.5 * step),
-        host: None,
-        without_again: None,
-        gathered_once: None,
-        loader: false,
         peak: Some(peak as f64),
         reserved: recorded.max_memory_reserved.map(|bytes| bytes as f64),
+        ..Measured::new(step, step, optimizer.min(0.5 * step))
     };
     report(path, options, Calibration::new(observed, gpu, measured)?, None)
 }
