@@ -54,7 +54,7 @@ fn an_impossible_peak_is_refused_with_what_is_missing() {
     let states = worst(&own).states;
     for (peak, id) in [(0.5 * states, "plan-unseen-peak-low"), (1e12, "plan-unseen-peak-high")] {
         let refused = calibrated(own.clone(), Measured { peak: Some(peak), ..measured(0.5) });
-        let refused = refused.err().expect("a refusal");
+        let refused = refused.expect_err("a refusal");
         assert_eq!(refused.id, id);
         assert!(refused.args.iter().any(|(name, _)| *name == "missing"), "{refused}");
     }
@@ -121,7 +121,7 @@ fn a_search_from_a_measured_step_says_what_a_plan_says() {
         base: Setup { seq, ..own.clone() },
         gpu: found.gpu.clone(),
         gpus: 8,
-        network: network.clone(),
+        network,
         global_batch,
         free: 0.1,
         rates,
@@ -135,7 +135,7 @@ fn a_search_from_a_measured_step_says_what_a_plan_says() {
         assert_eq!((each.memory.allocated, each.estimate.step), (memory.allocated, step.step));
     }
     // Nothing measured says how fast a sample of 16 times the tokens is; a stated rate does.
-    let far = search(&request(64, 1 << 21, rates())).err().expect("out of reach");
+    let far = search(&request(64, 1 << 21, rates())).expect_err("out of reach");
     assert_eq!(far.id, "plan-error-out-of-reach");
     let stated = Rates::Remembered(Box::new(found.clone()), 0.5);
     assert!(search(&request(64, 1 << 21, stated)).is_ok());
