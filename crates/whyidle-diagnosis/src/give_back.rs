@@ -2,7 +2,7 @@
 
 use whyidle_analysis::ledger::Line;
 use whyidle_planner::{
-    Calibration, Measured, Model, PlanError, Saver, SaverId, Schedule, again, link, observe, savers,
+    Calibration, Link, Measured, Model, PlanError, Range, Saver, SaverId, WithoutAgain, observe, savers,
 };
 use whyidle_replay::edits::scale_activities;
 use whyidle_replay::program::Program;
@@ -10,7 +10,7 @@ use whyidle_replay::simulate::Lengths;
 
 use crate::case::Case;
 use crate::causes::{recomputation, regathering, traced_peak, without_recomputation};
-use crate::verdict::{Estimate, Gain, Method};
+use crate::verdict::{Estimate, Method};
 
 /// Waits above this share of the step set its pace.
 const PACE: f64 = 0.10;
@@ -21,16 +21,33 @@ const PACE: f64 = 0.10;
 /// Names what the trace does not show.
 pub fn calibrate(case: &Case<'_>, model: Option<&Model>) -> Result<Calibration, PlanError> {
     let mut measured = measured(case);
-    let seconds = |ns: i64| ns as f64 / 1e9;
     let idle = |program: &Program, lengths: &mut Lengths| scale_activities(program, lengths, |_| Some(0.0));
     measured.host = case.replay_with(|program, lengths| idle(program, lengths)).map(seconds);
-    measured.host_without_again = case
-        .replay_with(|program, lengths| {
-            without_recomputation(case, program, lengths);
-            idle(program, lengths);
-        })
-        .map(seconds);
+    measured.without_again = without_again(case, idle);
+    measured.gathered_once = regathering(case).map(|gain| {
+        let back = |ns: i64| seconds(case.step.ns - ns);
+        let after = gain.step_after;
+        Range { best: back(after.ns), low: back(after.high_ns), high: back(after.low_ns) }
+    });
     calibration(case, model, measured)
+}
+
+/// The measured step as a replay has it without layers that run again.
+fn without_again(case: &Case<'_>, idle: impl Fn(&Program, &mut Lengths)) -> Option<WithoutAgain> {
+    let after = recomputation(case)?.step_after;
+    let host = case.replay_with(|program, lengths| {
+        without_recomputation(case, program, lengths);
+        idle(program, lengths);
+    });
+    Some(WithoutAgain {
+        step: Range { best: seconds(after.ns), low: seconds(after.low_ns), high: seconds(after.high_ns) },
+        working: seconds((case.traced_kernels_ns() - case.traced(Line::Recompute)).clamp(1, case.step.ns)),
+        host: host.map(seconds),
+    })
+}
+
+fn seconds(ns: i64) -> f64 {
+    ns as f64 / 1e9
 }
 
 /// The planner for a cause that asks what fits, without the replays that only steps need; `None` where the trace does
@@ -52,21 +69,16 @@ fn calibration(
         let name = case.properties().map(|gpu| gpu.name.clone()).unwrap_or_default();
         PlanError::new("plan-error-no-rates").with("gpu", name)
     })?;
-    Ok(Calibration::new(observed, gpu, measured))
+    Calibration::new(observed, gpu, measured)
 }
 
 /// What is known of the step without replaying it.
 fn measured(case: &Case<'_>) -> Measured {
-    let seconds = |ns: i64| ns as f64 / 1e9;
+    let working = seconds(case.traced_kernels_ns().min(case.step.ns));
     Measured {
-        step: seconds(case.step.ns),
-        working: seconds(case.traced_kernels_ns().min(case.step.ns)),
-        optimizer: seconds(case.traced(Line::Optimizer)),
-        host: None,
-        host_without_again: None,
         loader: loader_bound(case),
-        peak: None,
         reserved: case.known.said.reserved.map(|bytes| bytes as f64),
+        ..Measured::new(seconds(case.step.ns), working, seconds(case.traced(Line::Optimizer)))
     }
 }
 
@@ -94,53 +106,46 @@ impl Returned {
 }
 
 /// Every saver of memory in use, those that fit and return most time first. `free` is the share of memory that
-/// stays free. Without a case all steps are the calibrated model's.
+/// stays free, `network` the link between nodes. Without a case all steps are the calibrated model's.
 #[must_use]
-pub fn give_back(case: Option<&Case<'_>>, calibration: &Calibration, free: f64) -> Vec<Returned> {
+pub fn give_back(
+    case: Option<&Case<'_>>,
+    calibration: &Calibration,
+    free: f64,
+    network: &Link,
+) -> Vec<Returned> {
     let mut list: Vec<Returned> = savers(calibration, free)
         .into_iter()
-        .map(|saver| Returned { gain: returned(case, calibration, &saver), saver })
+        .map(|saver| Returned { gain: returned(case, calibration, &saver, network), saver })
         .collect();
     let step = nanoseconds(calibration.measured.step);
     list.sort_by_key(|each| (each.saver.missing > 0.0, std::cmp::Reverse(each.saved_ns(step))));
     list
 }
 
-/// The step without a saver: by replay where the trace shows the work it costs, by a model otherwise.
-fn returned(case: Option<&Case<'_>>, calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
-    let plain = |gain: Gain| (gain.step_after, gain.method);
-    match (saver.id, case) {
-        (SaverId::Checkpointing, Some(case)) => {
-            let (from, to) = (&calibration.observed.setup, &saver.setup);
-            let share = 1.0 - again(to) / again(from);
-            let (after, method) = plain(recomputation(case)?);
-            // Kept in part, a layer returns its part.
-            let part = |ns: i64| case.step.ns - ((case.step.ns - ns) as f64 * share) as i64;
-            Some((
-                Estimate { ns: part(after.ns), low_ns: part(after.low_ns), high_ns: part(after.high_ns) },
-                method,
-            ))
-        }
-        // A reduction moves what a scatter and a gather move: beyond the second gather nothing is known to be won.
-        (SaverId::Regathering | SaverId::Sharding, Some(case)) => regathering(case).map(plain),
-        (SaverId::Regathering | SaverId::Sharding, None) => None,
-        _ => modelled(calibration, saver),
-    }
-}
-
-/// The step by the calibrated model, for the samples of today's step.
-fn modelled(calibration: &Calibration, saver: &Saver) -> Option<(Estimate, Method)> {
+/// The step without a saver: by replay where the trace shows the work it costs, by the calibrated model otherwise.
+fn returned(
+    case: Option<&Case<'_>>,
+    calibration: &Calibration,
+    saver: &Saver,
+    network: &Link,
+) -> Option<(Estimate, Method)> {
+    let method = match (saver.id, case) {
+        (SaverId::Checkpointing, Some(_)) => calibration.measured.without_again.map(|_| Method::Replay)?,
+        (SaverId::Regathering | SaverId::Sharding, Some(case)) => regathering(case)?.method,
+        (SaverId::Regathering | SaverId::Sharding, None) => return None,
+        _ => Method::Model,
+    };
     if !calibration.compares(&saver.setup) {
         return None;
     }
-    let network = link("ib-ndr").ok()?;
-    let (_, range) = calibration.estimate(&saver.setup, &network, Schedule::OneForwardOneBackward);
+    let (_, range) = calibration.estimate(&saver.setup, network, saver.setup.parallel.schedule());
     let after = Estimate {
         ns: nanoseconds(range.best),
         low_ns: nanoseconds(range.low),
         high_ns: nanoseconds(range.high),
     };
-    (range.best < calibration.measured.step).then_some((after, Method::Model))
+    (range.best < calibration.measured.step).then_some((after, method))
 }
 
 fn nanoseconds(seconds: f64) -> i64 {

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use whyidle_planner::{PlanError, Precision, Request, Setup, gpu, link, preset, search};
+use whyidle_planner::{PlanError, Precision, Rates, Request, Setup, gpu, link, preset, search};
 
 fn main() -> Result<(), PlanError> {
     for (model, gpus, batch) in
@@ -20,8 +20,7 @@ fn main() -> Result<(), PlanError> {
             network: link("ib-ndr")?,
             global_batch: batch,
             free: 0.1,
-            efficiency: 0.5,
-            extra: 0.0,
+            rates: Rates::Stated(0.5),
         };
         let mut least = f64::INFINITY;
         let mut judged = 0;

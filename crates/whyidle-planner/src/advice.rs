@@ -44,11 +44,13 @@ fn checkpointing(setup: &Setup, gpu: &Gpu) -> Rule {
     let (without, with) = (worst(&plain), worst(&full));
     let share = without.activations / without.allocated;
     let price = work(&full).hardware / work(&plain).hardware - 1.0;
-    let holds = without.needed() > 0.9 * gpu.memory && share > 0.4;
+    let saves = without.allocated - with.allocated;
+    // At another moment than that of the peak, activations are none of what is missing.
+    let holds = without.needed() > 0.9 * gpu.memory && share > 0.4 && saves > 0.0;
     Rule {
         id: "checkpointing",
         holds,
-        bytes: vec![("activations", without.activations), ("saves", without.allocated - with.allocated)],
+        bytes: vec![("activations", without.activations), ("saves", saves)],
         shares: vec![("share", share), ("price", price)],
         seconds: Vec::new(),
     }

@@ -9,7 +9,45 @@ pub struct PlanError {
     /// Id of the sentence; `plan-error-<id>` in the catalogues.
     pub id: &'static str,
     /// Arguments of the sentence.
-    pub args: Vec<(&'static str, String)>,
+    pub args: Vec<(&'static str, Value)>,
+}
+
+/// An argument of a [`PlanError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A name, a path, a list of what there is.
+    Text(String),
+    /// A number of things.
+    Count(u64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Count(number) | Self::Bytes(number) => number.fmt(f),
+        }
+    }
 }
 
 impl PlanError {
@@ -21,9 +59,21 @@ impl PlanError {
 
     /// With an argument.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        self.args.push((name, value.to_string()));
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.args.push((name, value.into()));
         self
+    }
+
+    /// With an argument in bytes.
+    #[must_use]
+    pub fn bytes(self, name: &'static str, bytes: f64) -> Self {
+        self.with(name, Value::Bytes(bytes as u64))
+    }
+
+    /// Stable code for programs: the id without what all ids begin with.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.id.trim_start_matches("plan-").trim_start_matches("error-").trim_start_matches("unseen-")
     }
 
     /// Every id there is, for the tests of the catalogues.
@@ -47,9 +97,15 @@ impl PlanError {
         "plan-error-gpu-table",
         "plan-error-unknown-link",
         "plan-error-interleave",
-        "plan-error-value",
         "plan-error-read",
         "plan-error-nothing",
+        "plan-error-no-experts",
+        "plan-error-experts",
+        "plan-error-too-many-parameters",
+        "plan-error-too-many-tokens",
+        "plan-error-too-large",
+        "plan-error-no-batch",
+        "plan-error-out-of-reach",
         "plan-error-no-rates",
         "plan-unseen-shapes",
         "plan-unseen-compiled",
@@ -59,6 +115,9 @@ impl PlanError {
         "plan-unseen-parallelism",
         "plan-unseen-parameters",
         "plan-unseen-recording",
+        "plan-unseen-sizes",
+        "plan-unseen-peak-low",
+        "plan-unseen-peak-high",
     ];
 }
 

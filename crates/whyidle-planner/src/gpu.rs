@@ -168,11 +168,14 @@ pub fn by_product(product: &str, memory: u64) -> Option<Gpu> {
     Some(found)
 }
 
+/// Fields of an entry.
+const FIELDS: [&str; 6] = ["memory_gib", "bandwidth_gbs", "half_tflops", "single_tflops", "link", "per_node"];
+
 /// GPUs of a TOML table: `[gpu.NAME]` with `memory_gib`, `bandwidth_gbs`, `half_tflops`, and if wanted
 /// `single_tflops`, `link` (a name), `per_node`.
 ///
 /// # Errors
-/// If the text is no TOML, or an entry lacks a figure.
+/// If the text is no TOML, or an entry lacks a figure, has one that is none, or a field that is not known.
 pub fn parse_gpus(text: &str) -> Result<Vec<Gpu>, PlanError> {
     let bad = |reason: String| PlanError::new("plan-error-gpu-table").with("reason", reason);
     let table: toml::Table =
@@ -183,21 +186,34 @@ pub fn parse_gpus(text: &str) -> Result<Vec<Gpu>, PlanError> {
     entries
         .iter()
         .map(|(name, entry)| {
-            let figure = |key: &str| {
-                entry.get(key).and_then(|value| value.as_float().or(value.as_integer().map(|n| n as f64)))
+            let wrong = |key: &str| bad(format!("gpu.{name}.{key}"));
+            let fields = entry.as_table().ok_or_else(|| bad(format!("gpu.{name}")))?;
+            if let Some(unknown) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
+                return Err(wrong(unknown));
+            }
+            // A figure that is there must be one.
+            let figure = |key: &str| match fields.get(key) {
+                None => Ok(None),
+                Some(value) => value
+                    .as_float()
+                    .or(value.as_integer().map(|n| n as f64))
+                    .filter(|figure| (1e-3..=1e9).contains(figure))
+                    .map(Some)
+                    .ok_or_else(|| wrong(key)),
             };
-            let need = |key: &str| {
-                figure(key).filter(|value| *value > 0.0).ok_or_else(|| bad(format!("gpu.{name}.{key}")))
-            };
+            let need = |key: &str| figure(key)?.ok_or_else(|| wrong(key));
             let half = need("half_tflops")? * 1e12;
             Ok(Gpu {
                 name: name.clone(),
                 memory: need("memory_gib")? * f64::from(1 << 30),
                 bandwidth: need("bandwidth_gbs")? * 1e9,
                 half,
-                single: figure("single_tflops").map_or(half / 2.0, |tera| tera * 1e12),
-                link: link(entry.get("link").and_then(toml::Value::as_str).unwrap_or("pcie4"))?,
-                per_node: figure("per_node").map_or(8, |count| count.max(1.0) as u64),
+                single: figure("single_tflops")?.map_or(half / 2.0, |tera| tera * 1e12),
+                link: match fields.get("link") {
+                    None => link("pcie4")?,
+                    Some(name) => link(name.as_str().ok_or_else(|| wrong("link"))?)?,
+                },
+                per_node: figure("per_node")?.map_or(8, |count| count.max(1.0) as u64),
                 workspace: 8 << 20,
                 source: "TOML".to_owned(),
             })
@@ -227,6 +243,17 @@ mod tests {
         let own = parse_gpus(text).expect("a table");
         let mine = gpu("MINE", &own).expect("the entry");
         assert_eq!((mine.half, mine.link.name), (500e12, "nvlink4"));
+        let with = |line: &str| parse_gpus(&format!("{text}{line}\n"));
+        assert!(with("per_node = 4").is_ok() && with("single_tflops = 60").is_ok());
+        for slip in
+            ["per_nodes = 4", "per_node = 0", "single_tflops = -1", "single_tflops = nan", "per_node = \"4\""]
+        {
+            let error = with(slip).expect_err(slip);
+            let (key, _) = slip.split_once(' ').expect("a key");
+            assert!(error.to_string().contains(&format!("gpu.mine.{key}")), "{slip}: {error}");
+        }
+        assert!(parse_gpus("gpu = 1").is_err() && parse_gpus("[gpu]\nx = 1").is_err());
+        assert!(parse_gpus("[gpu.x]\nmemory_gib = inf\nbandwidth_gbs = 1\nhalf_tflops = 1").is_err());
         assert!(parse_gpus("[gpu.x]\nmemory_gib = 1").is_err());
         assert!(parse_gpus("gpu = ").is_err());
         assert!(parse_gpus("a = 1").is_err());

@@ -28,17 +28,18 @@ mod work;
 
 pub use advice::{Rule, rules};
 pub use bubble::Schedule;
-pub use calibrate::{Calibration, Measured, Range, again};
-pub use error::PlanError;
+pub use calibrate::{Calibration, Measured, Range, WithoutAgain};
+pub use error::{PlanError, Value};
 pub use flags::{Framework, flags};
 pub use gpu::{Gpu, LINKS, Link, by_product, gpu, gpus, link, parse_gpus};
 pub use memory::{Item, Memory, Moment, MomentId, memory, memory_of};
 pub use model::{
     Act, Attention, Family, Head, Mla, Model, Moe, PRESETS, Part, Pattern, Role, Tensor, from_config, preset,
+    shared_width,
 };
 pub use observed::{Observed, Said, Unknown, Unseen, observe};
 pub use savers::{Larger, Saver, SaverId, larger_batch, savers};
-pub use search::{Candidate, Request, Search, search};
+pub use search::{Candidate, Rates, Request, Search, search};
 pub use setup::{
     AttentionKernel, Checkpointing, Code, Lora, Loss, Offload, Optimizer, OptimizerLoop, Parallel, Precision,
     Setup, Sharding,

@@ -133,7 +133,7 @@ fn judged(calibration: &Calibration, id: SaverId, setup: Setup, now: f64, free: 
     let (memory, allocated) = calibration.memory(&setup);
     // What is missing is judged by the upper end of the range.
     let doubt = allocated.high - allocated.best;
-    let missing = (memory.needed() + doubt - calibration.gpu.memory * (1.0 - free)).max(0.0);
+    let missing = (memory.needed() + doubt - calibration.target.memory * (1.0 - free)).max(0.0);
     Saver { id, costs: memory.allocated - now, setup, memory, allocated, missing }
 }
 
@@ -161,7 +161,7 @@ pub fn larger_batch(calibration: &Calibration, free: f64, most: u64) -> Option<L
         let setup = Setup { batch: base.batch * factor, ..base.clone() };
         let (memory, allocated) = calibration.memory(&setup);
         let doubt = allocated.high - allocated.best;
-        if memory.needed() + doubt > calibration.gpu.memory * (1.0 - free) {
+        if memory.needed() + doubt > calibration.target.memory * (1.0 - free) {
             break;
         }
         best = Some(Larger { factor, setup, memory, allocated });
@@ -180,17 +180,8 @@ mod tests {
         change(&mut setup);
         let gpu = gpu("h200", &[]).expect("a GPU");
         let observed = Observed::described(setup, gpu.clone(), &Said::default()).expect("a setup");
-        let measured = Measured {
-            step: 0.2,
-            working: 0.19,
-            optimizer: 0.01,
-            host: None,
-            host_without_again: None,
-            loader: false,
-            peak: None,
-            reserved: None,
-        };
-        Calibration::new(observed, gpu, measured)
+        let measured = Measured::new(0.2, 0.19, 0.01);
+        Calibration::new(observed, gpu, measured).expect("a possible peak")
     }
 
     #[test]

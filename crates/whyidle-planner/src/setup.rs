@@ -1,6 +1,6 @@
 //! How a model is trained: precision, batch, optimizer, checkpointing, parallelism.
 
-use crate::{Model, PlanError};
+use crate::{Model, PlanError, Schedule};
 
 /// Which types hold what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +123,11 @@ pub enum Sharding {
     KeepGathered,
 }
 
+impl Sharding {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::None, Self::Optimizer, Self::Gradients, Self::Full, Self::KeepGathered];
+}
+
 /// Ranks by what they divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parallel {
@@ -171,6 +176,16 @@ impl Parallel {
     pub fn world(&self) -> u64 {
         self.data * self.tensor * self.pipeline * self.context
     }
+
+    /// The order in which its pipeline runs.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        match self.chunks {
+            _ if self.gpipe => Schedule::GPipe,
+            chunks if chunks > 1 => Schedule::Interleaved { chunks },
+            _ => Schedule::OneForwardOneBackward,
+        }
+    }
 }
 
 /// What lives in host memory.
@@ -192,6 +207,9 @@ pub struct Lora {
     /// The base weights are 4-bit (QLoRA: NF4, a scale per 64 elements, scales quantised again).
     pub quantised: bool,
 }
+
+/// Tokens of a micro-batch on one GPU, and samples of a step, beyond which a figure is a slip.
+const MOST_TOKENS: u64 = 1 << 32;
 
 /// Everything that decides the memory of one GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -301,6 +319,14 @@ impl Setup {
                 return Err(PlanError::new("plan-error-zero").with("name", name));
             }
         }
+        // Products of larger figures are no numbers, and no step is that large.
+        let tokens = self.batch.checked_mul(self.seq).filter(|&tokens| tokens <= MOST_TOKENS);
+        if tokens.is_none() || self.global_batch() > MOST_TOKENS {
+            return Err(PlanError::new("plan-error-too-many-tokens")
+                .with("batch", self.batch)
+                .with("seq", self.seq)
+                .with("samples", self.global_batch()));
+        }
         if model.max_seq > 0 && self.seq > model.max_seq && model.positions > 0 {
             return Err(PlanError::new("plan-error-sequence-positions")
                 .with("seq", self.seq)
@@ -319,6 +345,9 @@ impl Setup {
             return Err(PlanError::new("plan-error-pipeline")
                 .with("pp", p.pipeline * p.chunks)
                 .with("layers", model.all_layers()));
+        }
+        if p.expert > 1 && model.moe.is_none() {
+            return Err(PlanError::new("plan-error-no-experts"));
         }
         if p.expert > 1
             && !model

@@ -187,6 +187,17 @@ impl Catalog {
         self.format(quantity.unit, &[("value", FluentValue::from(quantity.value.as_str()))])
     }
 
+    /// `8.03 B`, `80.3 亿`: in the language's own powers of ten.
+    pub(crate) fn large(&self, count: f64) -> String {
+        let scaled = |scale: &str| count / 10_f64.powi(self.word(scale).parse().unwrap_or(0));
+        let (figure, unit) = match (scaled("scale-large"), scaled("scale-middle")) {
+            (large, _) if large >= 1.0 => (large, "unit-large"),
+            (_, middle) if middle >= 1.0 => (middle, "unit-middle"),
+            _ => (count, "unit-ones"),
+        };
+        self.quantity(&Quantity { value: quantity::plain(figure), unit })
+    }
+
     /// `188 ms`.
     pub(crate) fn time(&self, ns: i64) -> String {
         self.quantity(&quantity::time(ns))
@@ -250,6 +261,21 @@ mod tests {
         assert_eq!(zh.arg(&Arg::Share(0.31)), "31%");
         assert_eq!(en.arg(&Arg::Bytes(160_432_128)), "153 MiB");
         assert_eq!(en.arg(&Arg::Number(2.345_6, 2)), "2.35");
+    }
+
+    #[test]
+    fn large_counts_are_in_the_powers_of_the_language() {
+        let [en, zh] = [Lang::En, Lang::Zh].map(Catalog::new);
+        for (count, english, chinese) in [
+            (1e11, "100 B", "1000 亿"),
+            (8.03e9, "8.03 B", "80.3 亿"),
+            (2.177e8, "218 M", "2.18 亿"),
+            (1.5e13, "15,000 B", "150,000 亿"),
+            (5e7, "50 M", "5000 万"),
+            (13.0, "13", "13 个"),
+        ] {
+            assert_eq!((en.large(count).as_str(), zh.large(count).as_str()), (english, chinese));
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! * [`Catalog`] – the messages of one language; every sentence comes out of it.
 //! * [`render_text`], [`render_json`], [`render_markdown`] – a verdict; `refusal_*` – why
 //!   there is none.
-//! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan.
+//! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
+//!   [`plan_refusal_json`] – why there is none.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
@@ -27,5 +28,8 @@ pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
-pub use plan::{CalibratedPlan, PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
+pub use plan::{
+    CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,
+    render_plan_text,
+};
 pub use text::{Item, Mark, TextOptions, refusal_text, render_items, render_text};

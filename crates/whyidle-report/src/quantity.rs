@@ -16,7 +16,9 @@ const TIME_UNITS: [(&str, f64, f64); 4] =
     [("unit-s", 1e9, 9.995e8), ("unit-ms", 1e6, 9.995e5), ("unit-us", 1e3, 999.5), ("unit-ns", 1.0, 0.0)];
 
 /// Units of bytes, likewise.
-const BYTE_UNITS: [(&str, f64, f64); 4] = [
+const BYTE_UNITS: [(&str, f64, f64); 5] = [
+    // Sums of many GPUs: up to ten thousand GiB compare better as such.
+    ("unit-tib", 1_099_511_627_776.0, 1.073_7e13),
     ("unit-gib", 1_073_741_824.0, 1_073_200_000.0),
     ("unit-mib", 1_048_576.0, 1_048_000.0),
     ("unit-kib", 1024.0, 1023.5),
@@ -34,8 +36,8 @@ fn decimals(figure: f64, unit: &str) -> usize {
     let figure = figure.abs();
     match unit {
         "unit-ns" | "unit-byte" => 0,
-        "unit-s" | "unit-gib" if figure < 9.995 => 2,
-        "unit-s" | "unit-gib" if figure < 99.95 => 1,
+        "unit-s" | "unit-gib" | "unit-tib" if figure < 9.995 => 2,
+        "unit-s" | "unit-gib" | "unit-tib" if figure < 99.95 => 1,
         _ => usize::from(figure < 9.95),
     }
 }
@@ -58,6 +60,17 @@ pub(crate) fn time_like(ns: i64, whole_ns: i64) -> Quantity {
         return Quantity { value: format!("<{smallest:.places$}"), unit };
     }
     Quantity { value: format!("{in_unit:.places$}"), unit }
+}
+
+/// Three digits that mean something, without trailing zeros: `8.03`, `80.3`, `100`.
+pub(crate) fn plain(figure: f64) -> String {
+    let places = match figure.abs() {
+        small if small < 9.995 => 2,
+        middle if middle < 99.95 => 1,
+        _ => return count(figure.round() as i64),
+    };
+    let text = format!("{figure:.places$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// `1.50` and `unit-gib`.

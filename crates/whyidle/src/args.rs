@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::values::{duration, step_ms, step_range, whole};
+
 /// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
 #[derive(Debug, Parser)]
 #[command(version, disable_help_subcommand = true)]
@@ -72,6 +74,11 @@ pub(crate) enum When {
     Never,
 }
 
+/// Numbers of ranks and devices.
+const NUMBERS: RangeInclusive<i64> = 0..=1_000_000;
+/// Numbers of processes; Linux has none above 2²².
+const PIDS: RangeInclusive<i64> = 1..=1 << 22;
+
 /// How a verdict is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -93,7 +100,7 @@ pub(crate) struct TraceOptions {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The true step time in milliseconds, measured without a profiler
-    #[arg(long, value_name = "MS", value_parser = positive_ms)]
+    #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,
     /// How to print the verdict
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
@@ -114,10 +121,10 @@ pub(crate) struct TraceOptions {
     #[arg(long, conflicts_with_all = ["what_if", "critical_path"])]
     pub(crate) no_replay: bool,
     /// Show this rank at the top [default: the one the others wait for]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) rank: Option<u32>,
     /// Analyse this GPU, by the number the program gives it [default: the busiest]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<i32>(NUMBERS))]
     pub(crate) device: Option<i32>,
 }
 
@@ -188,7 +195,7 @@ pub(crate) struct LiveOptions {
     #[arg(long)]
     pub(crate) no_stacks: bool,
     /// The true step time in milliseconds, if the program prints it
-    #[arg(long, value_name = "MS", value_parser = positive_ms)]
+    #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,
     #[command(flatten)]
     pub(crate) showing: Showing,
@@ -202,13 +209,13 @@ pub(crate) struct LiveOptions {
 )]
 pub(crate) struct AttachOptions {
     /// The program: its training process, or whatever started it
-    #[arg(value_name = "PID", required_unless_present = "more_pids")]
+    #[arg(value_name = "PID", required_unless_present = "more_pids", value_parser = whole::<u32>(PIDS))]
     pub(crate) pids: Vec<u32>,
     /// Another process to watch; may be given several times
-    #[arg(long = "pid", value_name = "PID")]
+    #[arg(long = "pid", value_name = "PID", value_parser = whole::<u32>(PIDS))]
     pub(crate) more_pids: Vec<u32>,
     /// Sample these GPUs only, by their physical number; may be given several times
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     #[command(flatten)]
     pub(crate) live: LiveOptions,
@@ -227,7 +234,7 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) no_trace: bool,
     /// Steps to trace
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=100))]
     pub(crate) trace_steps: u32,
     /// Trace with Python stacks: names functions, and slows the traced steps more
     #[arg(long)]
@@ -248,7 +255,7 @@ pub(crate) struct RunOptions {
 #[command(after_help = "Examples:\n  whyidle check\n  whyidle check 4711")]
 pub(crate) struct CheckOptions {
     /// A training program, or whatever started it
-    #[arg(value_name = "PID")]
+    #[arg(value_name = "PID", value_parser = whole::<u32>(PIDS))]
     pub(crate) pid: Option<u32>,
 }
 
@@ -263,49 +270,10 @@ pub(crate) struct DiagnoseOptions {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// The true step time in milliseconds, measured without a profiler
-    #[arg(long, value_name = "MS", value_parser = positive_ms)]
+    #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,
     #[command(flatten)]
     pub(crate) showing: Showing,
-}
-
-/// No step is shorter than a kernel's launch.
-pub(crate) const SHORTEST_STEP_MS: f64 = 0.01;
-/// An hour.
-pub(crate) const LONGEST_STEP_MS: f64 = 3_600_000.0;
-
-/// `30s`, `5m`, or seconds alone.
-fn duration(text: &str) -> Result<Duration, String> {
-    const HINT: &str = "give seconds or minutes, as 30s or 5m";
-    let (number, factor) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60.0),
-        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
-    };
-    let seconds = number.trim().parse::<f64>().map_err(|_| HINT.to_owned())? * factor;
-    if (1.0..=86_400.0).contains(&seconds) {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err("must be between 1 second and a day".to_owned())
-    }
-}
-
-fn positive_ms(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(ms) if (SHORTEST_STEP_MS..=LONGEST_STEP_MS).contains(&ms) => Ok(ms),
-        Ok(_) => Err(format!("must be between {SHORTEST_STEP_MS} and {LONGEST_STEP_MS} milliseconds")),
-        Err(_) => Err("is no number; give milliseconds, as 188 or 57.4".to_owned()),
-    }
-}
-
-/// `3..7` or `5`: both ends are included.
-fn step_range(text: &str) -> Result<RangeInclusive<i64>, String> {
-    const HINT: &str = "give a step or a range, as 5 or 3..7 (both ends are included)";
-    let number = |part: &str| part.trim().parse::<i64>().map_err(|_| HINT.to_owned());
-    let (from, to) = match text.split_once("..") {
-        Some((from, to)) => (number(from)?, number(to.trim_start_matches('='))?),
-        None => (number(text)?, number(text)?),
-    };
-    if from > to { Err("the range is empty".to_owned()) } else { Ok(from..=to) }
 }
 
 #[cfg(test)]
@@ -317,24 +285,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn durations_are_seconds_or_minutes() {
-        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
-        assert!(duration("0s").is_err() && duration("soon").is_err() && duration("9999m").is_err());
-    }
-
-    #[test]
-    fn step_ranges_include_both_ends() {
-        assert_eq!(step_range("3..7"), Ok(3..=7));
-        assert_eq!(step_range("5"), Ok(5..=5));
-        assert_eq!(step_range("3..=7"), Ok(3..=7));
-        assert!(step_range("7..3").is_err());
-        assert!(step_range("a").is_err());
-        assert!(positive_ms("-1").is_err());
-        assert!(positive_ms("nan").is_err());
     }
 }

@@ -18,6 +18,8 @@ mod progress;
 mod run;
 mod show;
 mod trace;
+mod usage;
+mod values;
 
 use std::process::ExitCode;
 
@@ -34,7 +36,10 @@ const REFUSED: u8 = 1;
 const UNREADABLE: u8 = 2;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return ExitCode::from(usage::report(&error)),
+    };
     let output = Output::new(&args);
     start_threads();
     let code = match &args.command {

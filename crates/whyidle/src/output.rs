@@ -25,8 +25,7 @@ const DEFAULT_WIDTH: usize = 80;
 
 impl Output {
     pub(crate) fn new(args: &Args) -> Self {
-        let lang = args.lang.as_deref().and_then(Lang::parse);
-        let lang = lang.unwrap_or_else(|| Lang::detect(|name| std::env::var(name).ok()));
+        let lang = language(args.lang.as_deref());
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colour = match args.color {
             When::Always => true,
@@ -39,6 +38,12 @@ impl Output {
             When::Auto => std::io::stderr().is_terminal(),
         };
         Self { catalog: Catalog::new(lang), colour, progress, progress_always: args.progress == When::Always }
+    }
+
+    /// For what is said before the arguments are understood; `lang` is the language asked for.
+    pub(crate) fn plain(lang: Option<&str>) -> Self {
+        let catalog = Catalog::new(language(lang));
+        Self { catalog, colour: false, progress: false, progress_always: false }
     }
 
     /// How text is set on this terminal.
@@ -82,12 +87,31 @@ impl Output {
 
     /// Prints an error with its hint.
     pub(crate) fn error(&self, error: &Message, hint: Option<&Message>) {
+        self.complain(&self.error_text(error, hint));
+    }
+
+    /// Prints what is wrong with the command line, how the command is used, and where to read on.
+    pub(crate) fn usage_error(&self, error: &Message, hint: Option<&Message>, usage: &[String]) {
+        let word = |id| self.catalog.message(&Message::new(id));
+        let mut text = self.error_text(error, hint);
+        if !usage.is_empty() {
+            text.push_str(&format!("\n{}\n  {}\n", word("cli-usage"), usage.join("\n  ")));
+        }
+        text.push_str(&format!("\n{}\n", word("cli-usage-help")));
+        self.complain(&text);
+    }
+
+    fn error_text(&self, error: &Message, hint: Option<&Message>) -> String {
         let label = self.catalog.message(&Message::new("cli-error"));
         let mut text = format!("{label}{}\n", self.catalog.message(error));
         if let Some(hint) = hint {
             let label = self.catalog.message(&Message::new("cli-hint"));
             text.push_str(&format!("\n{label}{}\n", self.catalog.message(hint)));
         }
+        text
+    }
+
+    fn complain(&self, text: &str) {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
@@ -105,4 +129,9 @@ impl Output {
         let hint = error.hint().map(|hint| Message::new(hint.message()));
         self.error(&message, hint.as_ref());
     }
+}
+
+/// The language asked for, or that of the environment.
+fn language(asked: Option<&str>) -> Lang {
+    asked.and_then(Lang::parse).unwrap_or_else(|| Lang::detect(|name| std::env::var(name).ok()))
 }

@@ -17,11 +17,12 @@ use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
 use whyidle_report::CAUSES;
 
-use crate::args::{LONGEST_STEP_MS, SHORTEST_STEP_MS, Showing, TraceOptions};
+use crate::args::{Showing, TraceOptions};
 use crate::explain;
 use crate::output::Output;
 use crate::progress;
 use crate::show::{NoVerdict, show};
+use crate::values::{LONGEST_STEP_MS, SHORTEST_STEP_MS};
 
 /// A trace that was read, with what its directory says of it.
 struct Loaded {

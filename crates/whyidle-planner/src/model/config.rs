@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Act, Attention, Family, Head, Mla, Model, Moe, Pattern};
+use super::{Act, Attention, Family, Head, Mla, Model, Moe, Pattern, shared_width};
 use crate::PlanError;
 
 /// The `model_type`s that are understood.
@@ -92,12 +92,7 @@ impl Config<'_> {
         let (hidden, heads) = (self.need("hidden_size")?, self.need("num_attention_heads")?);
         let head_dim = match self.number("head_dim") {
             Some(width) => width,
-            None if heads > 0 && hidden.is_multiple_of(heads) => hidden / heads,
-            None => {
-                return Err(PlanError::new("plan-error-heads-hidden")
-                    .with("hidden", hidden)
-                    .with("heads", heads));
-            }
+            None => shared_width(hidden, heads)?,
         };
         Ok(Model {
             name: self.kind.to_owned(),
@@ -209,11 +204,7 @@ impl Config<'_> {
 
     fn gpt2(&self) -> Result<Model, PlanError> {
         let (hidden, heads) = (self.need("n_embd")?, self.need("n_head")?);
-        if heads == 0 || !hidden.is_multiple_of(heads) {
-            return Err(PlanError::new("plan-error-heads-hidden")
-                .with("hidden", hidden)
-                .with("heads", heads));
-        }
+        let head_dim = shared_width(hidden, heads)?;
         let positions = self.need("n_positions")?;
         let act = self.fields.get("activation_function").and_then(Value::as_str).unwrap_or("gelu_new");
         Ok(Model {
@@ -232,7 +223,7 @@ impl Config<'_> {
             extra_embeddings: 0,
             tied: self.flag("tie_word_embeddings", true),
             dropout: self.fraction("resid_pdrop", 0.1) > 0.0,
-            attention: full_attention(heads, hidden / heads),
+            attention: full_attention(heads, head_dim),
             norm_bias: true,
             moe: None,
             softcap: false,

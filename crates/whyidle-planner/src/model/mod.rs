@@ -209,6 +209,43 @@ impl Model {
                 .with("heads", at.heads)
                 .with("kv_heads", at.kv_heads));
         }
+        if let Some(moe) = self.moe.filter(|moe| !(1..=moe.experts).contains(&moe.top_k)) {
+            return Err(PlanError::new("plan-error-experts")
+                .with("top_k", moe.top_k)
+                .with("experts", moe.experts));
+        }
+        if self.rough_parameters() > MOST_PARAMETERS {
+            return Err(PlanError::new("plan-error-too-many-parameters"));
+        }
         Ok(())
     }
+
+    /// No less than the parameters, about: whatever the sizes, this is a number.
+    fn rough_parameters(&self) -> f64 {
+        let size = |n: u64| n as f64;
+        let (at, hidden) = (&self.attention, size(self.hidden));
+        let experts = self.moe.map_or(0.0, |moe| size(moe.experts) * size(moe.ffn) + size(moe.shared_ffn));
+        let low_rank = at.mla.map_or(0.0, |mla| size(mla.kv_rank) + mla.q_rank.map_or(0.0, size));
+        let width = size(at.heads) * size(at.head_dim);
+        let layer = 4.0 * (hidden + low_rank) * width + 3.0 * hidden * (size(self.ffn) + experts);
+        let rows = size(self.vocab) + size(self.positions) + size(self.extra_embeddings);
+        (size(self.layers) + size(self.decoder_layers)) * layer + 2.0 * rows * hidden
+    }
+}
+
+/// More than a thousand times what any model has is a slip.
+const MOST_PARAMETERS: f64 = 1e15;
+
+/// The width of a head, where the heads share the hidden width.
+///
+/// # Errors
+/// If they cannot.
+pub fn shared_width(hidden: u64, heads: u64) -> Result<u64, PlanError> {
+    if heads == 0 {
+        return Err(PlanError::new("plan-error-zero").with("name", "heads"));
+    }
+    if !hidden.is_multiple_of(heads) {
+        return Err(PlanError::new("plan-error-heads-hidden").with("hidden", hidden).with("heads", heads));
+    }
+    Ok(hidden / heads)
 }

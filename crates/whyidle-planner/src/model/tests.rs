@@ -76,5 +76,36 @@ fn unknown_and_contradictory_models_are_refused_by_name() {
     assert_eq!(error(&sized(8, 3)), "plan-error-kv-heads");
     assert_eq!(error(&sized(8, 0)), "plan-error-zero");
     let error = preset("llama-9").expect_err("an error");
-    assert!(error.args.iter().any(|(name, known)| *name == "known" && known.contains("llama-3-8b")));
+    assert!(
+        error.args.iter().any(|(name, known)| *name == "known" && known.to_string().contains("llama-3-8b"))
+    );
+}
+
+/// Figures that no model has are refused, whatever they would multiply to.
+#[test]
+fn slips_of_size_are_refused() {
+    let most = (1_u64 << 21).to_string();
+    let moe = |top_k: &str, size: &str| {
+        from_config(&format!(
+            r#"{{"model_type":"mixtral","hidden_size":{size},"num_attention_heads":32,"num_hidden_layers":{size},
+            "vocab_size":{size},"intermediate_size":{size},"num_experts_per_tok":{top_k},"num_local_experts":{size}}}"#
+        ))
+    };
+    assert_eq!(moe("2", &most).expect_err("too large").id, "plan-error-too-many-parameters");
+    assert_eq!(moe("65", "64").expect_err("more than there are").id, "plan-error-experts");
+    assert_eq!(moe("0", "64").expect_err("none").id, "plan-error-experts");
+    assert!(moe("2", "64").is_ok());
+    let heads = |heads: u64| {
+        from_config(&format!(
+            r#"{{"model_type":"gpt2","n_embd":768,"n_head":{heads},"n_layer":12,"n_positions":1024,"vocab_size":5}}"#
+        ))
+    };
+    assert_eq!(heads(0).expect_err("none").id, "plan-error-zero");
+    assert_eq!(heads(7).expect_err("no divisor").id, "plan-error-heads-hidden");
+    let mut setup = crate::Setup::new(heads(12).expect("a model"), 1 << 20, 1 << 23);
+    assert_eq!(setup.check().expect_err("too many").id, "plan-error-too-many-tokens");
+    (setup.batch, setup.seq, setup.parallel.expert) = (1, 1024, 2);
+    assert_eq!(setup.check().expect_err("no experts").id, "plan-error-no-experts");
+    (setup.parallel.expert, setup.micro_batches, setup.parallel.data) = (1, 1 << 20, 1 << 17);
+    assert_eq!(setup.check().expect_err("too many").id, "plan-error-too-many-tokens");
 }

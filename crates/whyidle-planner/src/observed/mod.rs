@@ -11,6 +11,7 @@ mod training;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_model::Trace;
 
+use crate::calibrate::CONTRADICTS;
 use crate::gpu::{Gpu, by_product};
 use crate::memory::{Memory, worst};
 use crate::setup::{AttentionKernel, Loss, Optimizer, Setup, Sharding};
@@ -230,7 +231,9 @@ fn decide(setup: &Setup, open: &[Open], peak: Option<f64>) -> Observed {
     };
     let range = (bytes(f64::min, f64::INFINITY), bytes(f64::max, 0.0));
     let (setup, memory) = all[best].clone();
-    let chosen = |(at, ids): (usize, &Open)| Unknown { id: ids[best >> at & 1], by_peak: peak.is_some() };
+    // A peak that contradicts every possibility decides between none.
+    let decides = peak.is_some_and(|peak| distance(&memory) <= CONTRADICTS * peak);
+    let chosen = |(at, ids): (usize, &Open)| Unknown { id: ids[best >> at & 1], by_peak: decides };
     let unknown = open.iter().enumerate().map(chosen).collect();
     Observed { setup, counted: false, unknown, range, memory, gpu: None }
 }

@@ -4,6 +4,7 @@ cli-error = error:{ " " }
 cli-hint = hint:{ " " }
 cli-unknown-cause = there is no cause "{ $cause }"
 cli-did-you-mean = did you mean { $cause }?
+cli-for-example = for example: { $command }
 cli-list-causes = `whyidle explain` lists all causes
 
 read-io = { $path }: { $reason }
@@ -70,3 +71,29 @@ cli-no-such-rank = None of the digests is of that rank.
 cli-not-overwritten = { $path } is there already and is no digest: it is not overwritten
 cli-not-overwritten-hint = Name another file with -o.
 cli-not-written = { $path } could not be written: { $reason }
+
+# A command line that is not understood.
+
+cli-usage = usage:
+cli-usage-help = Add --help to the command to see all of its options.
+cli-usage-unknown-argument = there is no option or argument { $argument } here
+cli-usage-unknown-command = there is no command { $command }
+cli-usage-missing = something is missing: { $arguments }
+cli-usage-conflict = { $argument } does not go together with { $others }
+cli-usage-twice = { $argument } is given twice
+cli-usage-no-value = { $argument } needs a value
+cli-usage-bad-value = { $argument } cannot be "{ $value }": { $reason }
+cli-usage-values = { $argument } takes another number of values
+cli-usage-not-utf8 = an argument is no valid UTF-8
+cli-usage-not-understood = this command line is not understood
+cli-value-one-of = take one of { $known }
+cli-value-whole = give a whole number from { $least } to { $most }
+cli-value-number = give a number from { $least } to { $most }, as { $example }
+cli-value-duration = give seconds or minutes from 1s to a day, as 30s or 5m
+cli-value-steps = give a step or a range, as 5 or 3..7 (both ends are included)
+cli-value-steps-empty = the range is empty: give its lower end first
+cli-value-checkpoint = give none, selective, full or every:K
+cli-value-every = give every:K with a K from 2 to 10,000
+cli-value-schedule = give gpipe, 1f1b, interleaved:V or zero-bubble
+cli-value-interleaved = give interleaved:V with a V from 2 to 10,000
+cli-value-unfit = this is no such value

@@ -10,6 +10,7 @@ unit-percent = { $value } %
 unit-byte = { $value } B
 unit-kib = { $value } KiB
 unit-mib = { $value } MiB
+unit-tib = { $value } TiB
 unit-gib = { $value } GiB
 
 ## Joining
@@ -112,3 +113,11 @@ change-allocator = stable allocations
 change-dynamic_shapes = fixed or dynamic shapes
 change-async_checkpoint = asynchronous checkpoint
 change-log_interval = log less often { $setting }
+
+# Large counts: powers of ten, and how they are set.
+
+scale-large = 9
+scale-middle = 6
+unit-large = { $value } B
+unit-ones = { $value }
+unit-middle = { $value } M

@@ -4,6 +4,7 @@ cli-error = 错误：
 cli-hint = 提示：
 cli-unknown-cause = 没有 “{ $cause }” 这个原因
 cli-did-you-mean = 是不是 { $cause }？
+cli-for-example = 例如：{ $command }
 cli-list-causes = `whyidle explain` 会列出所有原因
 
 read-io = { $path }：{ $reason }
@@ -67,3 +68,29 @@ cli-no-such-rank = 摘要里没有这个 rank。
 cli-not-overwritten = { $path } 已存在且不是摘要，不会覆盖
 cli-not-overwritten-hint = 用 -o 指定另一个文件。
 cli-not-written = 无法写入 { $path }：{ $reason }
+
+# 命令行看不懂时说的话。
+
+cli-usage = 用法：
+cli-usage-help = 在命令后加 --help 可以看到全部选项。
+cli-usage-unknown-argument = 这里没有 { $argument } 这个选项或参数
+cli-usage-unknown-command = 没有 { $command } 这个命令
+cli-usage-missing = 还缺：{ $arguments }
+cli-usage-conflict = { $argument } 不能与 { $others } 同时使用
+cli-usage-twice = { $argument } 出现了两次
+cli-usage-no-value = { $argument } 后面要有一个值
+cli-usage-bad-value = { $argument } 不能是 “{ $value }”：{ $reason }
+cli-usage-values = { $argument } 的值个数不对
+cli-usage-not-utf8 = 有一个参数不是有效的 UTF-8
+cli-usage-not-understood = 看不懂这条命令
+cli-value-one-of = 可选 { $known }
+cli-value-whole = 请给出 { $least } 到 { $most } 的整数
+cli-value-number = 请给出 { $least } 到 { $most } 的数，例如 { $example }
+cli-value-duration = 请给出秒或分钟，1 秒到一天，例如 30s 或 5m
+cli-value-steps = 请给出一步或一段，例如 5 或 3..7（含两端）
+cli-value-steps-empty = 这一段是空的：先写小的一端
+cli-value-checkpoint = 可选 none、selective、full 或 every:K
+cli-value-every = 写成 every:K，K 为 2 到 10,000
+cli-value-schedule = 可选 gpipe、1f1b、interleaved:V 或 zero-bubble
+cli-value-interleaved = 写成 interleaved:V，V 为 2 到 10,000
+cli-value-unfit = 没有这样的值

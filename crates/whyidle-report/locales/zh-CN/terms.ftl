@@ -10,6 +10,7 @@ unit-percent = { $value }%
 unit-byte = { $value } B
 unit-kib = { $value } KiB
 unit-mib = { $value } MiB
+unit-tib = { $value } TiB
 unit-gib = { $value } GiB
 
 ## 连接
@@ -112,3 +113,11 @@ change-allocator = 稳定显存分配
 change-dynamic_shapes = 固定形状或 dynamic 形状
 change-async_checkpoint = 异步 checkpoint
 change-log_interval = 降低日志频率 { $setting }
+
+# 大数：10 的幂和写法。
+
+scale-large = 8
+scale-middle = 4
+unit-large = { $value } 亿
+unit-ones = { $value } 个
+unit-middle = { $value } 万

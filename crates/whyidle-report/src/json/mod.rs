@@ -11,7 +11,8 @@ use ranks::{rank, together};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
-use words::{rounded, sentences, text};
+pub(crate) use words::text;
+use words::{rounded, sentences};
 
 const SCHEMA: &str = "whyidle.verdict/1";
 

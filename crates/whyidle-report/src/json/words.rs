@@ -18,7 +18,7 @@ pub(super) fn rounded(number: f64) -> Value {
 }
 
 /// `{"text", "msg", "args"}`.
-pub(super) fn text(catalog: &Catalog, message: &Message) -> Value {
+pub(crate) fn text(catalog: &Catalog, message: &Message) -> Value {
     let args: Map<String, Value> =
         message.args.iter().map(|(name, value)| ((*name).to_owned(), arg(catalog, value))).collect();
     json!({ "text": catalog.message(message), "msg": message.id, "args": args })

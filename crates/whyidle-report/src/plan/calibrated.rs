@@ -5,18 +5,20 @@ use whyidle_diagnosis::{Basis, Returned};
 use whyidle_planner::Range;
 
 use super::page::{Block, Writer};
-use super::{CalibratedPlan, PlanReport, words};
+use super::{CalibratedPlan, Paced, PlanReport, words};
 
 /// Blocks after the answer.
 pub(super) fn blocks(plan: &PlanReport, measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<Block> {
     let mut page: Vec<Block> = Vec::new();
-    let sure = measured.same && measured.calibration.measured.peak.is_some();
-    if let Some(range) = measured.allocated.filter(|_| !sure) {
-        let known = measured.calibration.measured.peak.is_some();
-        page.push(Block::Note(w.say(
-            if known { "plan-calibrated-peak" } else { "plan-predicted-peak" },
-            &[("bytes", w.bytes(range.best)), ("range", w.byte_range(&range))],
-        )));
+    let known = measured.calibration.measured.peak.is_some();
+    if !(measured.same && known) {
+        let range = &measured.allocated;
+        let key = match (known, range.low < range.high) {
+            (true, true) => "plan-calibrated-peak",
+            (true, false) => "plan-peak-as-measured",
+            (false, _) => "plan-predicted-peak",
+        };
+        page.push(Block::Note(w.say(key, &[("bytes", w.bytes(range.best)), ("range", w.byte_range(range))])));
     }
     if measured.same {
         page.extend(given_back(plan, measured, w));
@@ -102,6 +104,10 @@ fn notes(measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<String> {
         ),
         None => w.catalog.word("plan-calibrated-no-peak"),
     });
+    if found.contradicts() {
+        let key = if found.difference > 0.0 { "plan-calibrated-above" } else { "plan-calibrated-below" };
+        notes.push(w.say(key, &[("share", w.share((found.ratio - 1.0).abs()))]));
+    }
     let step = found.measured.step;
     let basis = match measured.basis {
         Basis::Given | Basis::Measured => "plan-calibrated-step",
@@ -116,7 +122,7 @@ fn notes(measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<String> {
                 ("line", line),
                 ("working", w.time(found.measured.working)),
                 ("optimizer", w.time(found.measured.optimizer)),
-                ("efficiency", w.share(found.efficiency)),
+                ("efficiency", w.share(found.efficiency())),
             ],
         );
         if let Some(host) = found.measured.host {
@@ -124,7 +130,7 @@ fn notes(measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<String> {
         }
     } else {
         line =
-            w.say("plan-calibrated-all-work", &[("line", line), ("efficiency", w.share(found.efficiency))]);
+            w.say("plan-calibrated-all-work", &[("line", line), ("efficiency", w.share(found.efficiency()))]);
     }
     notes.push(line);
     for unknown in &observed.unknown {
@@ -132,14 +138,25 @@ fn notes(measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<String> {
         let key = if unknown.by_peak { "plan-unknown-by-peak" } else { "plan-unknown-assumed" };
         notes.push(w.say(key, &[("what", what)]));
     }
-    if measured.calibration.observed.gpu.is_some()
-        && !measured.same
-        && measured.allocated.is_some()
-        && measured.step.is_none()
-    {
-        notes.push(w.catalog.word("plan-calibrated-no-step"));
+    if found.gpu.name != found.target.name {
+        let names = [("from", found.gpu.name.clone()), ("to", found.target.name.clone())];
+        notes.push(w.say("plan-calibrated-moved", &names));
+    }
+    match measured.step {
+        Paced::Measured(_) => {}
+        Paced::Stated => notes.push(w.catalog.word("plan-calibrated-stated")),
+        Paced::Unlike => notes.push(w.catalog.word("plan-calibrated-no-step")),
     }
     notes
+}
+
+/// Of a search that starts from a measured step: what of it every strategy is judged by.
+pub(super) fn search_note(plan: &PlanReport, w: &Writer<'_>) -> Option<String> {
+    let measured = plan.calibrated.as_ref()?;
+    Some(match measured.step {
+        Paced::Measured(_) => w.say("plan-calibrated-rate", &[("efficiency", w.share(plan.efficiency))]),
+        Paced::Stated | Paced::Unlike => w.catalog.word("plan-calibrated-memory-only"),
+    })
 }
 
 /// Of a plan's step: that its rate was measured, and its range.

@@ -1,9 +1,12 @@
 //! A plan as `whyidle.plan/1`: figures only; `schema/whyidle.plan-1.schema.json` describes it.
 
 use serde_json::{Value, json};
+use whyidle_diagnosis::Message;
 use whyidle_planner::{Candidate, Checkpointing, Framework, Moment, Range, Setup, flags, untested};
 
-use super::{CalibratedPlan, PlanReport, words};
+use super::{CalibratedPlan, Paced, PlanReport, words};
+use crate::Catalog;
+use crate::json::text;
 
 const SCHEMA: &str = "whyidle.plan/1";
 
@@ -66,12 +69,34 @@ pub fn render_plan_json(plan: &PlanReport) -> String {
             "fitting": search.fitting,
             "limit": search.limit,
             "best": search.best.iter().map(candidate).collect::<Vec<_>>(),
+            "by_framework": search.by_framework.iter().map(|(framework, c)| json!({
+                "framework": framework.id(),
+                "strategy": strategy(&c.setup),
+                "needed": c.memory.needed() as u64,
+                "seconds": c.estimate.step,
+                "flags": flags(&c.setup, *framework),
+            })).collect::<Vec<_>>(),
             "too_big": search.too_big.iter().map(candidate).collect::<Vec<_>>(),
         })),
         "calibrated": plan.calibrated.as_ref().map(calibrated),
         "flags": Framework::ALL.iter().filter_map(|framework| {
             flags(&plan.setup, *framework).map(|lines| (framework.id().to_owned(), json!(lines)))
         }).collect::<serde_json::Map<_, _>>(),
+    });
+    format!("{value:#}\n")
+}
+
+/// Why there is no plan: a stable code, the reason with its figures, and a hint.
+#[must_use]
+pub fn plan_refusal_json(code: &str, reason: &Message, hint: Option<&Message>, catalog: &Catalog) -> String {
+    let value = json!({
+        "schema": SCHEMA,
+        "tool": { "version": env!("CARGO_PKG_VERSION") },
+        "refused": {
+            "code": code,
+            "reason": text(catalog, reason),
+            "hint": hint.map(|hint| text(catalog, hint)),
+        },
     });
     format!("{value:#}\n")
 }
@@ -101,13 +126,18 @@ fn calibrated(measured: &CalibratedPlan) -> Value {
         "seconds": found.measured.step,
         "working": found.measured.working,
         "host": found.measured.host,
-        "efficiency": found.efficiency,
+        "efficiency": found.efficiency(),
+        "contradicts": found.contradicts(),
+        "moved": found.moved(),
         "unknown": found.observed.unknown.iter().map(|unknown| json!({
             "id": unknown.id,
             "by_peak": unknown.by_peak,
         })).collect::<Vec<_>>(),
-        "allocated": measured.allocated.as_ref().map(bytes),
-        "step": measured.step.as_ref().map(range),
+        "allocated": bytes(&measured.allocated),
+        "step": match &measured.step {
+            Paced::Measured(step) => range(step),
+            Paced::Stated | Paced::Unlike => Value::Null,
+        },
         "give_back": measured.returned.iter().map(|each| json!({
             "id": each.saver.id.id(),
             "strategy": strategy(&each.saver.setup),

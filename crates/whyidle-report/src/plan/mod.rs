@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{Basis, Returned};
 use whyidle_planner::{Calibration, Estimate, Gpu, Larger, Link, Memory, Range, Schedule, Search, Setup};
 
-pub use json::render_plan_json;
+pub use json::{plan_refusal_json, render_plan_json};
 
 /// A plan to be shown.
 #[derive(Clone, Debug)]
@@ -62,13 +62,24 @@ pub struct CalibratedPlan {
     /// The plan is the measured run itself.
     pub same: bool,
     /// Range of what the plan allocates at its peak, bytes.
-    pub allocated: Option<Range>,
-    /// Range of the plan's step, s; none where the measured rates say nothing of it.
-    pub step: Option<Range>,
+    pub allocated: Range,
+    /// Where its step comes from.
+    pub step: Paced,
     /// Savers of memory in use, with what undoing them returns.
     pub returned: Vec<Returned>,
     /// The largest batch that fits.
     pub larger: Option<Larger>,
+}
+
+/// Where the step of a plan comes from that starts from a measured one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Paced {
+    /// From the measured pace, with its range, s.
+    Measured(Range),
+    /// From a stated share of the peak rate.
+    Stated,
+    /// From an assumed share: the measured step is too unlike.
+    Unlike,
 }
 
 impl PlanReport {
@@ -78,10 +89,12 @@ impl PlanReport {
         self.gpu.memory * (1.0 - self.free)
     }
 
-    /// Bytes that are missing; 0 if the plan fits.
+    /// Bytes that are missing, by the upper end of a range; 0 if the plan fits.
     #[must_use]
     pub fn missing(&self) -> f64 {
-        (self.memory.needed() - self.usable()).max(0.0)
+        let from_another = self.calibrated.as_ref().filter(|measured| !measured.same);
+        let doubt = from_another.map_or(0.0, |measured| measured.allocated.high - measured.allocated.best);
+        (self.memory.needed() + doubt - self.usable()).max(0.0)
     }
 }
 

@@ -4,7 +4,7 @@ use fluent_bundle::FluentValue;
 use whyidle_diagnosis::Arg;
 use whyidle_planner::{Candidate, Framework, Range, Rule, flags, rules, untested};
 
-use super::{PlanReport, calibrated, words};
+use super::{Paced, PlanReport, calibrated, words};
 use crate::{Catalog, quantity};
 
 /// A piece of the page.
@@ -102,12 +102,11 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
     }
     page.push(Block::Title(w.say("plan-step-title", &[("step", w.time(plan.estimate.step))])));
     page.push(Block::Table(step(plan, &w)));
-    page.push(Block::Note(match plan.calibrated.as_ref().and_then(|calibrated| calibrated.step) {
-        Some(range) => calibrated::step_note(plan, &range, &w),
-        None if plan.calibrated.is_some() && plan.search.is_some() => {
-            w.say("plan-calibrated-rate", &[("efficiency", w.share(plan.efficiency))])
+    page.push(Block::Note(match plan.calibrated.as_ref().map(|calibrated| calibrated.step) {
+        Some(Paced::Measured(range)) => calibrated::step_note(plan, &range, &w),
+        Some(Paced::Stated | Paced::Unlike) | None => {
+            w.say("plan-efficiency", &[("share", w.share(plan.efficiency))])
         }
-        None => w.say("plan-efficiency", &[("share", w.share(plan.efficiency))]),
     }));
     page.extend(budget(plan, &w));
     if let Some(search) = &plan.search {
@@ -116,16 +115,12 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
             &[("judged", (search.judged as i64).into()), ("fitting", (search.fitting as i64).into())],
         );
         page.push(Block::Title(title));
+        page.extend(calibrated::search_note(plan, &w).map(Block::Note));
         let rows = search.best.iter().chain(&search.too_big).map(|c| row(c, &w));
         page.push(Block::Table(rows.collect()));
     }
-    for framework in Framework::ALL {
-        if (verbose || plan.search.is_some())
-            && let Some(lines) = flags(&plan.setup, framework)
-        {
-            page.push(Block::Title(w.say("plan-flags-title", &[("framework", framework.id().to_owned())])));
-            page.push(Block::Code(lines));
-        }
+    if (verbose || plan.search.is_some()) && plan.missing() == 0.0 {
+        page.extend(Framework::ALL.into_iter().flat_map(|framework| lines_of(framework, plan, &w)));
     }
     // Of a measured run the rules are no news.
     if verbose || !plan.calibrated.as_ref().is_some_and(|measured| measured.same) {
@@ -136,14 +131,28 @@ pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec
     page
 }
 
+/// A strategy in a framework's words: the plan's own, or the fastest that the framework can do.
+fn lines_of(framework: Framework, plan: &PlanReport, w: &Writer<'_>) -> Vec<Block> {
+    let name = ("framework", framework.id().to_owned());
+    if let Some(lines) = flags(&plan.setup, framework) {
+        return vec![Block::Title(w.say("plan-flags-title", &[name])), Block::Code(lines)];
+    }
+    let found = plan.search.as_ref().map_or(&[][..], |search| &search.by_framework);
+    let Some((_, other)) = found.iter().find(|(each, _)| *each == framework) else { return Vec::new() };
+    let title = w.say(
+        "plan-flags-other-title",
+        &[
+            name,
+            ("strategy", words::strategy(w.catalog, &other.setup, other.schedule)),
+            ("step", w.time(other.estimate.step)),
+        ],
+    );
+    vec![Block::Title(title), Block::Code(flags(&other.setup, framework).unwrap_or_default())]
+}
+
 fn head(plan: &PlanReport, catalog: &Catalog) -> String {
     let setup = &plan.setup;
-    let parameters = setup.model.parameters() as f64;
-    let count = if parameters >= 1e9 {
-        format!("{:.2} B", parameters / 1e9)
-    } else {
-        format!("{:.1} M", parameters / 1e6)
-    };
+    let count = catalog.large(setup.model.parameters() as f64);
     let parts = [
         setup.model.name.clone(),
         catalog.format("plan-parameters", &[("count", count.into())]),
@@ -236,10 +245,9 @@ fn budget(plan: &PlanReport, w: &Writer<'_>) -> Vec<Block> {
         let cost = e.cost(tokens, plan.gpus);
         let hours = w.catalog.arg(&Arg::Count(cost.gpu_hours.round() as i64));
         let days = format!("{:.1}", cost.days);
-        notes.push(Block::Note(w.say(
-            "plan-budget",
-            &[("tokens", format!("{}", tokens / 1e9)), ("days", days), ("hours", hours)],
-        )));
+        notes.push(Block::Note(
+            w.say("plan-budget", &[("tokens", w.catalog.large(tokens)), ("days", days), ("hours", hours)]),
+        ));
         if let Some(price) = plan.price {
             let total = w.catalog.arg(&Arg::Count((cost.gpu_hours * price).round() as i64));
             notes.push(Block::Note(w.say("plan-price", &[("price", format!("{price}")), ("total", total)])));

@@ -48,14 +48,14 @@ keys! {
     /// Why a strategy is not the best.
     loses:
     "best" => "plan-loses-best", "recompute" => "plan-loses-recompute", "bubble" => "plan-loses-bubble",
-    "exposed" => "plan-loses-exposed", "optimizer" => "plan-loses-optimizer",
+    "exposed" => "plan-loses-exposed", "optimizer" => "plan-loses-optimizer", "equal" => "plan-loses-equal",
 }
 
 keys! {
     /// What binds the best strategy.
     limit:
     "compute" => "plan-limit-compute", "communication" => "plan-limit-communication",
-    "bubble" => "plan-limit-bubble", "memory" => "plan-limit-memory",
+    "bubble" => "plan-limit-bubble", "memory" => "plan-limit-memory", "host" => "plan-limit-host",
 }
 
 keys! {

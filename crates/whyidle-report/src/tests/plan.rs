@@ -1,12 +1,14 @@
 //! Plans: worded completely in both languages, and JSON that obeys its schema.
 
 use crate::{
-    Catalog, Lang, PlanReport, TextOptions, render_plan_json, render_plan_markdown, render_plan_text,
+    Catalog, Lang, PlanReport, TextOptions, plan_refusal_json, render_plan_json, render_plan_markdown,
+    render_plan_text,
 };
 use serde_json::Value;
+use whyidle_diagnosis::{Arg, Message};
 use whyidle_planner::{
-    Checkpointing, Offload, Parallel, Precision, Request, Schedule, Setup, Sharding, estimate, gpu, link,
-    memory, preset, search,
+    Checkpointing, Framework, Offload, Parallel, Precision, Rates, Request, Schedule, Setup, Sharding,
+    estimate, flags, gpu, link, memory, preset, search,
 };
 
 const SCHEMA: &str = include_str!("../../schema/whyidle.plan-1.schema.json");
@@ -36,7 +38,7 @@ fn searched(model: &str, gpu_name: &str) -> PlanReport {
     base.precision = Precision::Mixed;
     let (gpu, network) = (gpu(gpu_name, &[]).expect("a GPU"), link("ib-ndr").expect("a link"));
     let request =
-        Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, efficiency: 0.5, extra: 0.0 };
+        Request { base, gpu, gpus: 8, network, global_batch: 64, free: 0.1, rates: Rates::Stated(0.5) };
     let found = search(&request).expect("strategies");
     let first = found.best.first().or(found.too_big.first()).cloned().expect("a candidate");
     PlanReport {
@@ -95,6 +97,14 @@ fn plans_are_worded_completely_in_both_languages() {
     }
 }
 
+/// What frameworks are told.
+fn lines_to_paste(plan: &PlanReport) -> Vec<String> {
+    let others = plan.search.iter().flat_map(|search| &search.by_framework);
+    let all = others.map(|(_, other)| &other.setup).chain([&plan.setup]);
+    let lines = all.flat_map(|setup| Framework::ALL.into_iter().filter_map(|each| flags(setup, each)));
+    lines.flatten().map(|line| line.trim_start().to_owned()).collect()
+}
+
 /// Lines to paste stay whole; everything else keeps within the terminal.
 #[test]
 fn every_line_fits_the_terminal() {
@@ -104,11 +114,30 @@ fn every_line_fits_the_terminal() {
             for width in [60, 80, 120] {
                 let options = TextOptions { width, ..TextOptions::default() };
                 let page = render_plan_text(&plan, &Catalog::new(lang), &options);
-                for line in page.lines().filter(|line| !line.contains("= ") && !line.contains("--")) {
+                let pasted = lines_to_paste(&plan);
+                for line in page.lines().filter(|line| !pasted.contains(&line.trim_start().to_owned())) {
                     assert!(line.width() <= width, "{}: {line}", line.width());
                 }
             }
         }
+    }
+}
+
+/// Why there is no plan obeys it too, with the figures that contradict each other.
+#[test]
+fn a_refusal_obeys_the_schema() {
+    let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a sound schema");
+    let reason = Message::new("plan-unseen-peak-low")
+        .with("peak", Arg::Bytes(1 << 30))
+        .with("bound", Arg::Bytes(3 << 30))
+        .with("missing", Arg::Bytes(2 << 30));
+    for hint in [None, Some(&Message::new("cli-for-example").name("command", "whyidle plan"))] {
+        let page = plan_refusal_json("peak-low", &reason, hint, &Catalog::new(Lang::En));
+        let value: Value = serde_json::from_str(&page).expect("JSON");
+        assert!(validator.is_valid(&value), "{page}");
+        assert_eq!(value["refused"]["reason"]["args"]["missing"]["bytes"], 2_i64 << 30);
+        assert!(value["refused"]["reason"]["text"].as_str().is_some_and(|text| text.contains("2.00 GiB")));
     }
 }
 

@@ -9,15 +9,16 @@ use whyidle_diagnosis::{
     Basis, Known, Message, Refusal, calibrate, give_back, refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_planner::{
-    Calibration, Measured, Observed, PlanError, Setup, by_product, estimate, larger_batch, link,
+    Calibration, Measured, Observed, Offload, Parallel, PlanError, Rates, Setup, by_product, estimate,
+    larger_batch, link,
 };
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadError, ReadOptions, find_traces, memory, read_trace};
-use whyidle_report::{CalibratedPlan, PlanReport};
+use whyidle_report::{CalibratedPlan, Paced, PlanReport};
 
-use super::Failure;
-use super::described::{change, described, divide, faster, machine, model, schedule};
+use super::described::{change, described, divide, faster, machine, model};
 use super::options::{EFFICIENCY, PlanOptions};
+use super::{Failure, Judged, Site, searched};
 use crate::output::Output;
 use crate::progress;
 use crate::trace::{measured_step_ms, said};
@@ -56,6 +57,7 @@ pub(super) fn plan(path: &Path, options: &PlanOptions, output: &Output) -> Resul
     let recorded = if whole_directory { with_snapshot(recording::read(path, rank)?, path)? } else { None };
     let refused = |refusal: Refusal| {
         Failure::Refused(
+            refusal.code,
             Message::new("plan-error-calibrate-refused").message("reason", refusal.reason),
             refusal.hint,
         )
@@ -117,96 +119,127 @@ fn with_snapshot(recorded: Option<Recording>, dir: &Path) -> Result<Option<Recor
 
 /// Plans from a recording without a trace: the run is described by the options, the recording measures it.
 fn recorded_only(path: &Path, recorded: &Recording, options: &PlanOptions) -> Result<PlanReport, Failure> {
-    let (named, count) = machine(options)?;
-    let product = recorded.gpu.as_deref().and_then(|name| by_product(name, 0));
-    let gpu = if options.gpu.is_some() { named } else { product.unwrap_or(named) };
-    let gpus = if options.gpu.is_some() { count } else { u64::from(recorded.world.unwrap_or(1)) };
+    let unseen = |id| PlanError::new(id).with("path", path.display().to_string());
     let (Some(step_ms), Some(peak)) = (measured_step_ms(recorded), recorded.max_memory_allocated) else {
-        return Err(PlanError::new("plan-unseen-recording").with("path", path.display()).into());
+        return Err(unseen("plan-unseen-recording").into());
     };
     let model =
         model(options, recorded.seq.map(u64::from))?.ok_or_else(|| PlanError::new("plan-error-nothing"))?;
-    let mut setup = described(options, model, &gpu, gpus)?;
     // What was measured is the recording's own batch; what the options change of it is planned afterwards.
-    setup.batch = recorded.batch.map_or(setup.batch, u64::from);
-    setup.seq = recorded.seq.map_or(setup.seq, u64::from);
+    let own = |recorded: Option<u32>, given: Option<u64>| recorded.map(u64::from).or(given);
+    let (Some(batch), Some(seq)) = (own(recorded.batch, options.batch), own(recorded.seq, options.seq))
+    else {
+        return Err(unseen("plan-unseen-sizes").into());
+    };
+    let (named, count) = machine(options)?;
+    let gpu = recorded.gpu.as_deref().and_then(|name| by_product(name, 0)).unwrap_or(named);
+    let gpus = recorded.world.map_or(count, u64::from);
+    let mut setup = described(options, model, &gpu, gpus)?;
+    (setup.batch, setup.seq) = (batch, seq);
     setup.micro_batches = recorded.micro_batches.or(recorded.accum).map_or(setup.micro_batches, u64::from);
     divide(options, &mut setup, gpus)?;
     setup.check()?;
     let said = said(recorded);
     let observed = Observed::described(setup, gpu.clone(), &said).map_err(PlanError::from)?;
     let network = link(&options.network)?;
-    let optimizer =
-        estimate(&observed.setup, &gpu, &network, schedule(&observed.setup.parallel), EFFICIENCY).optimizer;
+    let schedule = observed.setup.parallel.schedule();
+    let optimizer = estimate(&observed.setup, &gpu, &network, schedule, EFFICIENCY).optimizer;
     let step = step_ms / 1e3;
     let measured = Measured {
-        step,
-        working: step,
-        optimizer: optimizer.min(0.5 * step),
-        host: None,
-        host_without_again: None,
-        loader: false,
         peak: Some(peak as f64),
         reserved: recorded.max_memory_reserved.map(|bytes| bytes as f64),
+        ..Measured::new(step, step, optimizer.min(0.5 * step))
     };
-    report(path, options, Calibration::new(observed, gpu, measured), None)
+    report(path, options, Calibration::new(observed, gpu, measured)?, None)
 }
 
 /// The plan that the options ask for, from a calibrated setup.
 fn report(
     path: &Path,
     options: &PlanOptions,
-    calibration: Calibration,
+    measured: Calibration,
     case: Option<&Case<'_>>,
 ) -> Result<PlanReport, Failure> {
-    let measured = calibration.clone();
-    let mut setup: Setup = calibration.observed.setup.clone();
+    let mut setup: Setup = measured.observed.setup.clone();
     change(options, &mut setup);
     let (mut gpu, gpus) = match options.gpu {
         Some(_) => machine(options)?,
-        None => (calibration.gpu.clone(), setup.parallel.world()),
+        None => (measured.gpu.clone(), setup.parallel.world()),
     };
     faster(&mut gpu, options);
-    let calibration = calibration.on(gpu.clone());
-    let about = |same: bool, allocated, step| CalibratedPlan {
+    let calibration = measured.clone().on(gpu.clone());
+    let site = Site { gpu, gpus, network: link(&options.network)? };
+    let known = calibration.compares(&setup) || options.global_batch.is_some() && calibration.alike(&setup);
+    // A rate that is stated is not the measured one.
+    let by_pace = known && options.efficiency.is_none();
+    let plan = match options.global_batch {
+        Some(global_batch) => around(options, setup, site, global_batch, &calibration, by_pace)?,
+        None => one(options, setup, site, &calibration, by_pace)?,
+    };
+    // Of a whole step as it was measured, nothing is estimated.
+    let same = plan.search.is_none()
+        && plan.setup == measured.observed.setup
+        && !calibration.moved()
+        && options.efficiency.is_none();
+    let (_, allocated) = calibration.memory(&plan.setup);
+    let step = match (by_pace, options.efficiency) {
+        (true, _) => Paced::Measured(calibration.estimate(&plan.setup, &plan.network, plan.schedule).1),
+        (false, Some(_)) => Paced::Stated,
+        (false, None) => Paced::Unlike,
+    };
+    let returned = if same { give_back(case, &measured, options.free, &plan.network) } else { Vec::new() };
+    let larger = if same { larger_batch(&measured, options.free, MOST) } else { None };
+    let about = CalibratedPlan {
         path: path.display().to_string(),
         basis: case.map_or(Basis::Measured, |case| case.basis),
         traced: case.is_some(),
-        returned: if same { give_back(case, &measured, options.free) } else { Vec::new() },
-        larger: if same { larger_batch(&measured, options.free, MOST) } else { None },
-        calibration: measured.clone(),
+        returned,
+        larger,
+        calibration,
         same,
         allocated,
         step,
     };
-    divide(options, &mut setup, gpus)?;
+    Ok(PlanReport { calibrated: Some(about), ..plan })
+}
+
+/// The one strategy that the options name.
+fn one(
+    options: &PlanOptions,
+    mut setup: Setup,
+    site: Site,
+    calibration: &Calibration,
+    by_pace: bool,
+) -> Result<PlanReport, PlanError> {
+    divide(options, &mut setup, site.gpus)?;
     setup.check()?;
-    let network = link(&options.network)?;
-    let schedule = options.schedule.unwrap_or(schedule(&setup.parallel));
-    let (memory, allocated) = calibration.memory(&setup);
-    let compares = calibration.compares(&setup) && options.efficiency.is_none();
-    let (estimate, step) = if compares {
-        let (estimate, step) = calibration.estimate(&setup, &network, schedule);
-        (estimate, Some(step))
+    let schedule = options.schedule.unwrap_or(setup.parallel.schedule());
+    let (memory, _) = calibration.memory(&setup);
+    let (estimate, efficiency) = if by_pace {
+        (calibration.estimate(&setup, &site.network, schedule).0, calibration.efficiency())
     } else {
         let efficiency = options.efficiency.unwrap_or(EFFICIENCY);
-        (estimate(&setup, &gpu, &network, schedule, efficiency), None)
+        (estimate(&setup, &site.gpu, &site.network, schedule, efficiency), efficiency)
     };
-    let efficiency = if compares { calibration.efficiency } else { options.efficiency.unwrap_or(EFFICIENCY) };
-    let same = setup == measured.observed.setup && !calibration.moved;
-    Ok(PlanReport {
-        memory,
-        estimate,
-        setup,
-        gpu,
-        gpus,
-        network,
-        schedule,
-        efficiency,
-        free: options.free,
-        search: None,
-        tokens: options.tokens(),
-        price: options.price,
-        calibrated: Some(about(same, Some(allocated), step)),
-    })
+    Ok(Judged { setup, schedule, memory, estimate, efficiency }.report(site, options))
+}
+
+/// The best of all strategies for the measured network, with what was measured of its memory and its pace.
+fn around(
+    options: &PlanOptions,
+    setup: Setup,
+    site: Site,
+    global_batch: u64,
+    calibration: &Calibration,
+    by_pace: bool,
+) -> Result<PlanReport, PlanError> {
+    let base = Setup { parallel: Parallel::default(), micro_batches: 1, offload: Offload::None, ..setup };
+    let known = Box::new(calibration.clone());
+    let (rates, efficiency) = if by_pace {
+        (Rates::Measured(known), calibration.long_efficiency())
+    } else {
+        let efficiency = options.efficiency.unwrap_or(EFFICIENCY);
+        (Rates::Remembered(known, efficiency), efficiency)
+    };
+    searched(options, base, site, global_batch, rates, efficiency)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whyidle_planner::{
     Act, Attention, Family, Gpu, Head, Lora, Model, Parallel, PlanError, Precision, Schedule, Setup,
-    from_config, gpu, parse_gpus, preset,
+    from_config, gpu, parse_gpus, preset, shared_width,
 };
 
 use super::options::PlanOptions;
@@ -51,14 +51,28 @@ pub(super) fn faster(gpu: &mut Gpu, options: &PlanOptions) {
     }
 }
 
+/// No configuration and no table is larger.
+const MOST_BYTES: u64 = 16 << 20;
+
 /// Reads a text file.
 pub(super) fn read(path: &Path) -> Result<String, PlanError> {
-    let text = if path.exists() && !path.is_file() {
+    let length = path.metadata().map_or(0, |data| data.len());
+    if length > MOST_BYTES {
+        let named = PlanError::new("plan-error-too-large").with("path", path.display().to_string());
+        return Err(named.bytes("bytes", length as f64).bytes("most", MOST_BYTES as f64));
+    }
+    let text = if path.is_dir() {
+        Err(std::io::Error::from(std::io::ErrorKind::IsADirectory))
+    } else if path.exists() && !path.is_file() {
         Err(std::io::Error::from(std::io::ErrorKind::InvalidInput))
     } else {
         std::fs::read_to_string(path)
     };
-    text.map_err(|error| PlanError::new("plan-error-read").with("path", path.display()).with("reason", error))
+    text.map_err(|error| {
+        PlanError::new("plan-error-read")
+            .with("path", path.display().to_string())
+            .with("reason", error.to_string())
+    })
 }
 
 /// Model, types, code and optimizer: what a search keeps.
@@ -137,7 +151,7 @@ pub(super) fn divide(options: &PlanOptions, setup: &mut Setup, gpus: u64) -> Res
     if ranks == 0 || !gpus.is_multiple_of(ranks) {
         return Err(PlanError::new("plan-error-world").with("gpus", gpus).with("ranks", ranks));
     }
-    let schedule = options.schedule.unwrap_or(schedule(p));
+    let schedule = options.schedule.unwrap_or(p.schedule());
     *p = Parallel {
         data: gpus / ranks,
         sharding: options.sharding.map_or(p.sharding, Into::into),
@@ -151,11 +165,6 @@ pub(super) fn divide(options: &PlanOptions, setup: &mut Setup, gpus: u64) -> Res
         setup.stage = 0;
     }
     Ok(())
-}
-
-/// The schedule that a division runs where none is named.
-pub(super) fn schedule(parallel: &Parallel) -> Schedule {
-    if parallel.gpipe { Schedule::GPipe } else { Schedule::OneForwardOneBackward }
 }
 
 /// The model of the options, if they name or describe one; `positions` are those of a GPT in figures.
@@ -190,9 +199,7 @@ fn figures(options: &PlanOptions, positions: Option<u64>) -> Result<Option<Model
     let [Some(layers), Some(hidden), Some(heads), Some(vocab)] = given else {
         return Err(PlanError::new("plan-error-nothing"));
     };
-    if heads == 0 || !hidden.is_multiple_of(heads) {
-        return Err(PlanError::new("plan-error-heads-hidden").with("hidden", hidden).with("heads", heads));
-    }
+    let head_dim = shared_width(hidden, heads)?;
     let llama = options.kv_heads.is_some();
     let model = Model {
         name: if llama { "llama-like" } else { "gpt-like" }.to_owned(),
@@ -213,7 +220,7 @@ fn figures(options: &PlanOptions, positions: Option<u64>) -> Result<Option<Model
         attention: Attention {
             heads,
             kv_heads: options.kv_heads.unwrap_or(heads),
-            head_dim: hidden / heads,
+            head_dim,
             qkv_bias: !llama,
             out_bias: !llama,
             qk_norm: false,

@@ -9,6 +9,7 @@ use whyidle_planner::{
 };
 
 use crate::args::Format;
+use crate::values::{Unfit, efficiency, positive, share, whole};
 
 /// What is planned.
 #[derive(Debug, clap::Args)]
@@ -17,8 +18,9 @@ use crate::args::Format;
     whyidle plan --calibrate PATH [OPTIONS]",
     after_help = "Examples:\n  whyidle plan --model llama-3-8b --gpu h100x8 --seq 8192 --global-batch 256\n  \
     whyidle plan --config config.json --gpu h200 --seq 2048 --batch 4\n  \
-    whyidle plan --calibrate runs/42/ --batch 32\n\n\
-    Exit status: 0 it fits, 1 it does not, 2 bad usage or unreadable input."
+    whyidle plan --calibrate runs/42/ --batch 32\n  \
+    whyidle plan --calibrate runs/42/ --gpu h100x8 --global-batch 256\n\n\
+    Exit status: 0 it fits, 1 it does not or cannot be told, 2 bad usage or unreadable input."
 )]
 pub(crate) struct PlanOptions {
     /// A named model, as llama-3-8b
@@ -40,18 +42,18 @@ pub(crate) struct PlanOptions {
     /// Tokens of a sample [default: at most 2048]
     ///
     /// Default: the model's limit, at most 2048, or as recorded.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=8388608))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=8388608))]
     pub(super) seq: Option<u64>,
     /// Samples of a step on all GPUs: searches strategies
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1048576), conflicts_with_all = SEARCHED)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1048576), conflicts_with_all = SEARCHED)]
     pub(super) global_batch: Option<u64>,
     /// Samples on one GPU: judges the given strategy
     ///
     /// Those of one micro-batch.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1048576), required_unless_present_any = ["global_batch", "calibrate"], conflicts_with = "global_batch")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1048576), conflicts_with = "global_batch")]
     pub(super) batch: Option<u64>,
     /// Micro-batches of a step [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1048576))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1048576))]
     pub(super) micro_batches: Option<u64>,
     /// amp, bf16, fp32 or mixed
     ///
@@ -76,7 +78,7 @@ pub(crate) struct PlanOptions {
     #[arg(long, value_enum, value_name = "KIND", hide_possible_values = true)]
     pub(super) sharding: Option<ShardingArg>,
     /// Tensor-parallel ranks; pipeline and others: --help
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=65536))]
     pub(super) tp: Option<u64>,
     /// Tokens to train on, in billions: days and GPU hours
     #[arg(long, value_name = "BILLIONS", value_parser = positive)]
@@ -89,28 +91,28 @@ pub(crate) struct PlanOptions {
     pub(super) verbose: bool,
 
     /// Layers; with --hidden, --heads and --vocab describes a model, or changes that of a named one
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10000), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10000), help_heading = MODEL, hide_short_help = true)]
     pub(super) layers: Option<u64>,
     /// Hidden width
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=131072), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=131072), help_heading = MODEL, hide_short_help = true)]
     pub(super) hidden: Option<u64>,
     /// Attention heads
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16384), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=16384), help_heading = MODEL, hide_short_help = true)]
     pub(super) heads: Option<u64>,
     /// Key-value heads [default: as many as heads]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16384), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=16384), help_heading = MODEL, hide_short_help = true)]
     pub(super) kv_heads: Option<u64>,
     /// Intermediate width [default: 4 × hidden]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1048576), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1048576), help_heading = MODEL, hide_short_help = true)]
     pub(super) ffn: Option<u64>,
     /// Vocabulary
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=2097152), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=2097152), help_heading = MODEL, hide_short_help = true)]
     pub(super) vocab: Option<u64>,
     /// Train adapters of this rank on every linear layer (LoRA)
-    #[arg(long, value_name = "RANK", value_parser = clap::value_parser!(u64).range(1..=16384), help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "RANK", value_parser = whole::<u64>(1..=16384), help_heading = MODEL, hide_short_help = true)]
     pub(super) lora: Option<u64>,
     /// The same on 4-bit base weights (QLoRA)
-    #[arg(long, value_name = "RANK", value_parser = clap::value_parser!(u64).range(1..=16384), help_heading = MODEL, hide_short_help = true, conflicts_with = "lora")]
+    #[arg(long, value_name = "RANK", value_parser = whole::<u64>(1..=16384), help_heading = MODEL, hide_short_help = true, conflicts_with = "lora")]
     pub(super) qlora: Option<u64>,
 
     /// Whose code runs the blocks [default: hf]
@@ -139,16 +141,16 @@ pub(crate) struct PlanOptions {
     #[arg(long, requires = "tp", help_heading = RANKS, hide_short_help = true)]
     pub(super) sp: bool,
     /// Pipeline stages
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = RANKS, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=65536), help_heading = RANKS, hide_short_help = true)]
     pub(super) pp: Option<u64>,
     /// Order of the pipeline: gpipe, 1f1b, interleaved:V, zero-bubble [default: 1f1b]
     #[arg(long, value_name = "ORDER", value_parser = schedule, help_heading = RANKS, hide_short_help = true)]
     pub(super) schedule: Option<Schedule>,
     /// Context-parallel ranks
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = RANKS, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=65536), help_heading = RANKS, hide_short_help = true)]
     pub(super) cp: Option<u64>,
     /// Expert-parallel ranks, of the data-parallel ones
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = RANKS, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=65536), help_heading = RANKS, hide_short_help = true)]
     pub(super) ep: Option<u64>,
 
     /// A table of further GPUs: [gpu.NAME] with memory_gib, bandwidth_gbs, half_tflops
@@ -183,9 +185,8 @@ const PROGRAM: &str = "The program";
 const RANKS: &str = "Ranks";
 const MACHINE: &str = "Machine and budget";
 
-/// What a search decides by itself, and a measured step, whose pace it does not know.
-const SEARCHED: [&str; 12] = [
-    "calibrate",
+/// What a search decides by itself.
+const SEARCHED: [&str; 11] = [
     "micro_batches",
     "checkpoint",
     "sharding",
@@ -333,53 +334,28 @@ choices! {
     }
 }
 
-fn checkpointing(text: &str) -> Result<Checkpointing, String> {
+fn checkpointing(text: &str) -> Result<Checkpointing, Unfit> {
     match text.split_once(':').unwrap_or((text, "")) {
         ("none", "") => Ok(Checkpointing::None),
         ("selective", "") => Ok(Checkpointing::Selective),
         ("full", "") => Ok(Checkpointing::Full),
         ("every", k) => match k.parse() {
-            Ok(k) if k >= 2 => Ok(Checkpointing::Every(k)),
-            _ => Err("give every:K with K of 2 or more".to_owned()),
+            Ok(k) if (2..=10_000).contains(&k) => Ok(Checkpointing::Every(k)),
+            _ => Err(Unfit::new("cli-value-every")),
         },
-        _ => Err("give none, selective, full or every:K".to_owned()),
+        _ => Err(Unfit::new("cli-value-checkpoint")),
     }
 }
 
-fn schedule(text: &str) -> Result<Schedule, String> {
+fn schedule(text: &str) -> Result<Schedule, Unfit> {
     match text.split_once(':').unwrap_or((text, "")) {
         ("gpipe", "") => Ok(Schedule::GPipe),
         ("1f1b", "") => Ok(Schedule::OneForwardOneBackward),
         ("zero-bubble", "") => Ok(Schedule::ZeroBubble),
         ("interleaved", v) => match v.parse() {
-            Ok(chunks) if chunks >= 2 => Ok(Schedule::Interleaved { chunks }),
-            _ => Err("give interleaved:V with V of 2 or more".to_owned()),
+            Ok(chunks) if (2..=10_000).contains(&chunks) => Ok(Schedule::Interleaved { chunks }),
+            _ => Err(Unfit::new("cli-value-interleaved")),
         },
-        _ => Err("give gpipe, 1f1b, interleaved:V or zero-bubble".to_owned()),
-    }
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (LEAST..=MOST).contains(&value) => Ok(value),
-        _ => Err(format!("must be a number from {LEAST} to {MOST}")),
-    }
-}
-
-/// Amounts beyond these are slips.
-const LEAST: f64 = 1e-3;
-const MOST: f64 = 1e9;
-
-fn efficiency(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.01..=1.0).contains(&value) => Ok(value),
-        _ => Err("must be a share from 0.01 to 1, as 0.5".to_owned()),
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.0..=0.9).contains(&value) => Ok(value),
-        _ => Err("must be a share from 0 to 0.9, as 0.1".to_owned()),
+        _ => Err(Unfit::new("cli-value-schedule")),
     }
 }

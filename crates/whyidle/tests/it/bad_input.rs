@@ -110,6 +110,41 @@ fn usage_errors_are_told_from_refusals() {
     }
 }
 
+/// Both languages say what is wrong, with the names as they were typed and what was probably meant.
+#[test]
+fn a_command_line_that_is_not_understood_is_told_in_the_catalogue_s_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], [&str; 2], &str); 13] = [
+        (&["trace"], ["something is missing", "还缺"], "<PATH>..."),
+        (&["pln"], ["there is no command pln", "没有 pln 这个命令"], "plan"),
+        (&["trace", "x", "--fomat", "md"], ["there is no option", "这里没有 --fomat"], "--format"),
+        (&["trace", "x", "--format", "xml"], ["cannot be \"xml\"", "不能是 “xml”"], "json"),
+        (&["trace", "x", "--format"], ["needs a value", "后面要有一个值"], "--format"),
+        (&["trace", "x", "--step-ms", "0"], ["give a number from", "请给出 0.01 到"], "57.4"),
+        (&["trace", "x", "--step", "9..3"], ["the range is empty", "这一段是空的"], "--step"),
+        (&["trace", "x", "--rank", "1.5"], ["a whole number", "的整数"], "--rank"),
+        (
+            &["trace", "x", "--no-replay", "--critical-path"],
+            ["does not go together", "不能与"],
+            "--critical-path",
+        ),
+        (&["attach", "1", "--for", "soon"], ["seconds or minutes", "秒或分钟"], "--for"),
+        (&["attach", "0"], ["from 1 to 4,194,304", "1 到 4,194,304"], "PID"),
+        (&["plan", "--batch", "-3"], ["there is no option", "这里没有"], "-3"),
+        (&["plan", "--batch", "1", "--batch", "2"], ["is given twice", "出现了两次"], "--batch"),
+    ];
+    for (args, wanted, name) in cases {
+        for (lang, words) in LANGUAGES.into_iter().zip(wanted) {
+            let run = run_in(folder.path(), &[args, &["--lang", lang]].concat());
+            assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}");
+            assert!(run.err.contains(words) && run.err.contains(name), "{args:?} {words}: {}", run.err);
+            assert!(run.err.trim_end().ends_with(['.', '。']), "{args:?}: {}", run.err);
+        }
+    }
+    let run: Run = whyidle(&["trace"]).env("LC_ALL", "zh_CN.UTF-8").output().unwrap().into();
+    assert!(run.err.starts_with("错误："), "the locale decides: {}", run.err);
+}
+
 #[test]
 fn evidence_that_cannot_carry_a_verdict_is_refused_in_words() {
     let nothing = json!({"schemaVersion": 1, "traceEvents": []});

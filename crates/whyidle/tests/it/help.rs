@@ -35,7 +35,7 @@ fn examples_in_the_help_are_understood() {
         let args: Vec<&str> = line.split_whitespace().skip(1).collect();
         let run = run(&args);
         // The files are not there; what matters is that the arguments are.
-        assert!(!run.err.contains("Usage"), "{line}: {}", run.err);
+        assert!(!run.err.contains("--help"), "{line}: {}", run.err);
     }
 }
 

@@ -33,13 +33,22 @@ fn the_page_of_a_measured_step() {
 }
 
 fn json(args: &[&str]) -> Value {
-    let value: Value = serde_json::from_str(&printed(&[args, &["--format", "json"]].concat())).unwrap();
+    let (status, value) = json_with_status(args);
+    assert_eq!(status, Some(0), "{args:?}");
+    value
+}
+
+/// A plan or a refusal as JSON, which obeys the schema and is all that is said.
+fn json_with_status(args: &[&str]) -> (Option<i32>, Value) {
+    let run = run(&[args, &["--format", "json"]].concat());
+    assert_eq!(run.err, "", "{args:?}");
+    let value: Value = serde_json::from_str(&run.out).unwrap();
     let path = root().join("crates/whyidle-report/schema/whyidle.plan-1.schema.json");
     let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{args:?}: {}", errors.join("\n"));
-    value
+    (run.status, value)
 }
 
 /// The network of the recordings whose names begin with `fed`.
@@ -132,6 +141,139 @@ fn refusals_and_plans_that_do_not_fit() {
     let run = run(&nowhere);
     assert_eq!(run.status, Some(1));
     assert!(run.out.contains("No strategy fits") && run.out.contains("missing"), "{}", run.out);
+}
+
+/// Programs are told why there is no plan, with the figures.
+#[test]
+fn refusals_are_json_where_json_is_asked_for() {
+    for (args, status, code, figure) in [
+        (&["plan", "--calibrate", "testdata/fed_compiled"][..], 1, "compiled", None),
+        (&["plan", "--model", "gpt2", "--batch", "1", "--tp", "4"], 2, "world", Some(("ranks", 4))),
+        (
+            &["plan", "--model", "llama-3-8b", "--gpu", "h100x64", "--tp", "64", "--batch", "1"],
+            2,
+            "tensor-parallel",
+            Some(("heads", 32)),
+        ),
+        (
+            &["plan", "--model", "gpt2", "--gpu", "h100x7", "--global-batch", "4"],
+            2,
+            "batch",
+            Some(("batch", 4)),
+        ),
+        (&["plan", "--model", "gpt2"], 2, "no-batch", None),
+        (&["plan"], 2, "nothing", None),
+    ] {
+        let (found, value) = json_with_status(args);
+        let refused = &value["refused"];
+        assert_eq!((found, refused["code"].as_str()), (Some(status), Some(code)), "{args:?}");
+        if let Some((name, count)) = figure {
+            assert_eq!(refused["reason"]["args"][name]["count"], count, "{value}");
+        }
+    }
+    let (status, value) =
+        json_with_status(&["plan", "--model", "llama-3.1-405b", "--gpu", "l4x4", "--global-batch", "4"]);
+    assert_eq!((status, value["memory"]["fits"].as_bool()), (Some(1), Some(false)));
+    assert!(value["memory"]["missing"].as_u64().unwrap() > 100 << 30);
+}
+
+/// What lacks a model or a batch is answered with a command that runs.
+#[test]
+fn what_is_missing_comes_with_a_command_that_runs() {
+    for args in [&["plan"][..], &["plan", "--model", "gpt2", "--seq", "512"]] {
+        let missing = run(args);
+        assert_eq!(missing.status, Some(2), "{}", missing.err);
+        let (_, command) = missing.err.split_once("for example: whyidle ").expect("a command");
+        let run = run(&command.split_whitespace().collect::<Vec<_>>());
+        assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{command}");
+    }
+}
+
+/// The step without checkpointing is the same whether it is given back or asked for; so is that of one gather.
+#[test]
+fn both_ways_to_a_step_answer_alike() {
+    for (recording, saver, options) in [
+        ("testdata/ckpt_needless", "checkpointing", ["--checkpoint", "none"]),
+        ("testdata/fsdp_full", "regathering", ["--sharding", "fsdp-keep"]),
+    ] {
+        let measured = json(&["plan", "--calibrate", recording]);
+        let back = measured["calibrated"]["give_back"].as_array().unwrap();
+        let back = &back.iter().find(|each| each["id"] == saver).expect("a saver")["step"];
+        let asked = json(&[&["plan", "--calibrate", recording][..], &options].concat());
+        let of = |value: &Value| value.as_f64().unwrap();
+        for (given, planned) in [
+            (of(&back["seconds"]), of(&asked["step"]["seconds"])),
+            (of(&back["low"]), of(&asked["calibrated"]["step"]["low"])),
+            (of(&back["high"]), of(&asked["calibrated"]["step"]["high"])),
+        ] {
+            assert!((given / planned - 1.0).abs() < 1e-6, "{recording}: {given} {planned}");
+        }
+    }
+}
+
+/// A rate that is stated is not called measured.
+#[test]
+fn a_stated_efficiency_is_not_as_measured() {
+    let args = ["plan", "--calibrate", "testdata/fed_small", "--efficiency", "0.4"];
+    let value = json(&args);
+    assert_eq!(
+        (&value["calibrated"]["same"], &value["calibrated"]["step"]),
+        (&Value::Bool(false), &Value::Null)
+    );
+    let page = printed(&args);
+    assert!(!page.contains("As measured") && page.contains("--efficiency states its rate"), "{page}");
+}
+
+/// Strategies around a measured step, by the very model that judges one.
+#[test]
+fn a_search_starts_from_a_measured_step() {
+    let args = ["plan", "--calibrate", "testdata/fed_small", "--gpu", "h200x4"];
+    let found = json(&[&args[..], &["--global-batch", "64"]].concat());
+    assert!(found["search"]["judged"].as_u64().unwrap() > 100);
+    let strategy = &found["strategy"];
+    let sharding = match strategy["sharding"].as_str() {
+        Some("FSDP keep") => "fsdp-keep",
+        Some("FSDP") => "fsdp",
+        Some("ZeRO-1") => "zero1",
+        _ => "none",
+    };
+    let (batch, micro) = (strategy["batch"].to_string(), strategy["micro_batches"].to_string());
+    let one =
+        json(&[&args[..], &["--batch", &batch, "--micro-batches", &micro, "--sharding", sharding]].concat());
+    assert_eq!(found["step"]["seconds"], one["step"]["seconds"]);
+    assert_eq!(found["memory"]["allocated"], one["memory"]["allocated"]);
+    // Another precision than the measured one: its memory still counts, its pace does not, and that is said.
+    let page = printed(&[&args[..], &["--global-batch", "64", "--precision", "bf16"]].concat());
+    assert!(page.contains("their rate is stated, not measured"), "{page}");
+}
+
+/// A recorded peak that the model cannot explain is said to contradict it; one that no run has is refused.
+#[test]
+fn a_peak_that_contradicts_the_model_is_not_used_without_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display().to_string();
+    let args = [&["plan", "--calibrate", &path][..], FED].concat();
+    let recorded = |peak: u64| {
+        let says = format!(
+            r#"{{"step_ms_mean": 58.38, "batch": 16, "seq": 1024, "gpu": "NVIDIA H200", "max_memory_allocated": {peak}}}"#
+        );
+        std::fs::write(folder.path().join("recording.json"), says).unwrap();
+    };
+    recorded(16_700_000_000);
+    let value = json(&args);
+    assert_eq!(value["calibrated"]["contradicts"], false, "{value}");
+    for (peak, words) in [(26_000_000_000, "above the model's"), (9_000_000_000, "below the model's")] {
+        recorded(peak);
+        assert_eq!(json(&args)["calibrated"]["contradicts"], true);
+        let page = printed(&args);
+        assert!(page.contains(words), "{page}");
+    }
+    for (peak, code) in [(100_000_000, "peak-low"), (900_000_000_000, "peak-high")] {
+        recorded(peak);
+        let (status, value) = json_with_status(&args);
+        assert_eq!((status, value["refused"]["code"].as_str()), (Some(1), Some(code)));
+        assert!(value["refused"]["reason"]["args"]["missing"]["bytes"].as_u64() > Some(1 << 30), "{value}");
+    }
 }
 
 /// What a compiler hides in the trace can be described; the recording beside it still measures it.

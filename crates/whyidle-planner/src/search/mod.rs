@@ -1,11 +1,17 @@
 //! All strategies for a model on a number of GPUs: which fit, which is fastest, why the others lose.
 
+mod judge;
+
+pub use judge::Rates;
+
 use crate::bubble::Schedule;
+use crate::flags::{Framework, flags};
 use crate::gpu::{Gpu, Link};
-use crate::memory::{Memory, worst};
+use crate::memory::Memory;
 use crate::setup::{Checkpointing, Offload, Parallel, Precision, Setup, Sharding};
-use crate::work::{Estimate, estimate, rows_efficiency};
+use crate::work::Estimate;
 use crate::{AttentionKernel, PlanError};
+use judge::Judge;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -22,10 +28,8 @@ pub struct Request {
     pub global_batch: u64,
     /// Share of a GPU's memory that stays free.
     pub free: f64,
-    /// Share of the peak that matrix products reach.
-    pub efficiency: f64,
-    /// Bytes that every peak is known to have beyond the model; 0 where nothing is measured.
-    pub extra: f64,
+    /// How fast they run.
+    pub rates: Rates,
 }
 
 /// One strategy.
@@ -41,7 +45,7 @@ pub struct Candidate {
     pub estimate: Estimate,
     /// Bytes that it needs beyond what may be used; 0 if it fits.
     pub missing: f64,
-    /// Why it is not the best: `recompute`, `bubble`, `exposed`, `optimizer`, `memory`; `best`.
+    /// Why it is not the best: `recompute`, `bubble`, `exposed`, `optimizer`, `memory`; `equal`; `best`.
     pub loses: &'static str,
     /// By how many seconds a step, where it fits.
     pub slower: f64,
@@ -58,7 +62,9 @@ pub struct Search {
     pub best: Vec<Candidate>,
     /// The closest that do not fit, if they would be faster than the best or nothing fits.
     pub too_big: Vec<Candidate>,
-    /// What limits the best: `compute`, `communication`, `bubble`, `memory`; of no strategy fits, `memory`.
+    /// The fastest that fits and that a framework's own flags can say, for those that have one.
+    pub by_framework: Vec<(Framework, Candidate)>,
+    /// What limits the best: `compute`, `communication`, `bubble`, `host`, `memory`; if no strategy fits, `memory`.
     pub limit: &'static str,
 }
 
@@ -74,13 +80,16 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
     }
     request.base.check()?;
     let usable = request.gpu.memory * (1.0 - request.free);
+    let judge = Judge::new(request);
     let mut setup = request.base.clone();
     let (mut judged, mut fitting) = (0, 0);
     // Per kind the fastest that fits, and per kind the smallest that does not.
     let mut best: Vec<(Kind, Entry)> = Vec::new();
     let mut over: Vec<(Kind, Entry)> = Vec::new();
+    let mut far = false;
+    let batches = batches(request);
     for parallel in layouts(request) {
-        for b in POWERS {
+        for &b in &batches {
             let samples = parallel.data * b;
             if samples > request.global_batch || !request.global_batch.is_multiple_of(samples) {
                 continue;
@@ -91,15 +100,17 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
             if parallel.pipeline > 1 && setup.micro_batches < parallel.pipeline || setup.check().is_err() {
                 continue;
             }
+            if !judge.knows(&setup) {
+                far = true;
+                continue;
+            }
             for checkpointing in modes(&request.base) {
                 for offload in [Offload::None, Offload::Optimizer] {
                     (setup.checkpointing, setup.offload) = (checkpointing, offload);
                     judged += 1;
-                    let memory = worst(&setup);
-                    let missing = (memory.needed() + request.extra - usable).max(0.0);
-                    let schedule = schedule(&parallel);
-                    let cost =
-                        estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, b));
+                    let (memory, doubt) = judge.memory(&setup);
+                    let missing = (memory.needed() + doubt - usable).max(0.0);
+                    let cost = judge.step(request, &setup);
                     let kind = (parallel, checkpointing, offload);
                     let entry = Entry { batch: b, micro: setup.micro_batches, step: cost.step, missing };
                     if missing > 0.0 {
@@ -112,6 +123,9 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
             }
         }
     }
+    if judged == 0 && far {
+        return Err(PlanError::new("plan-error-out-of-reach").with("seq", request.base.seq));
+    }
     if judged == 0 {
         return Err(PlanError::new("plan-error-batch")
             .with("batch", request.global_batch)
@@ -119,7 +133,7 @@ pub fn search(request: &Request) -> Result<Search, PlanError> {
     }
     best.sort_by(|a, b| a.1.step.total_cmp(&b.1.step));
     over.sort_by(|a, b| a.1.missing.total_cmp(&b.1.missing));
-    Ok(report(request, judged, fitting, &best, &over))
+    Ok(report(request, &judge, (judged, fitting), &best, &over))
 }
 
 type Kind = (Parallel, Checkpointing, Offload);
@@ -141,17 +155,13 @@ fn keep(list: &mut Vec<(Kind, Entry)>, kind: Kind, entry: Entry, better: impl Fn
     }
 }
 
-/// Products of few rows run below the rate of long ones.
-fn efficiency(request: &Request, batch: u64) -> f64 {
-    request.efficiency * rows_efficiency((batch * request.base.seq) as f64)
-}
-
-fn schedule(parallel: &Parallel) -> Schedule {
-    if parallel.chunks > 1 {
-        Schedule::Interleaved { chunks: parallel.chunks }
-    } else {
-        Schedule::OneForwardOneBackward
+/// Samples of a micro-batch: powers of two, and the base's own.
+fn batches(request: &Request) -> Vec<u64> {
+    let mut batches = POWERS.to_vec();
+    if !batches.contains(&request.base.batch) {
+        batches.push(request.base.batch);
     }
+    batches
 }
 
 fn modes(base: &Setup) -> Vec<Checkpointing> {
@@ -219,26 +229,35 @@ fn shardings(base: &Setup, data: u64, pipeline: u64) -> Vec<Sharding> {
     list
 }
 
-fn candidate(request: &Request, kind: &Kind, entry: &Entry) -> Candidate {
+fn strategy(request: &Request, kind: &Kind, entry: &Entry) -> Setup {
     let (parallel, checkpointing, offload) = *kind;
-    let setup = Setup {
+    Setup {
         parallel,
         checkpointing,
         offload,
         batch: entry.batch,
         micro_batches: entry.micro,
         ..request.base.clone()
-    };
-    let schedule = schedule(&parallel);
-    let memory = worst(&setup);
-    let cost = estimate(&setup, &request.gpu, &request.network, schedule, efficiency(request, entry.batch));
-    Candidate { setup, schedule, memory, estimate: cost, missing: entry.missing, loses: "best", slower: 0.0 }
+    }
+}
+
+fn candidate(request: &Request, judge: &Judge<'_>, kind: &Kind, entry: &Entry) -> Candidate {
+    let setup = strategy(request, kind, entry);
+    Candidate {
+        schedule: setup.parallel.schedule(),
+        memory: judge.memory(&setup).0,
+        estimate: judge.step(request, &setup),
+        setup,
+        missing: entry.missing,
+        loses: "best",
+        slower: 0.0,
+    }
 }
 
 fn report(
     request: &Request,
-    judged: usize,
-    fitting: usize,
+    judge: &Judge<'_>,
+    (judged, fitting): (usize, usize),
     best: &[(Kind, Entry)],
     over: &[(Kind, Entry)],
 ) -> Search {
@@ -251,7 +270,7 @@ fn report(
             (a.tensor, a.pipeline, a.context, a.sharding) == (b.tensor, b.pipeline, b.context, b.sharding)
         };
         if shown.len() < SHOWN && !shown.iter().any(alike) {
-            shown.push(candidate(request, kind, entry));
+            shown.push(candidate(request, judge, kind, entry));
         }
     }
     if let Some(first) = shown.first().map(|c| c.estimate.clone()) {
@@ -265,17 +284,30 @@ fn report(
         .iter()
         .filter(|(_, entry)| entry.step < fastest || shown.is_empty())
         .take(if shown.is_empty() { 3 } else { 2 })
-        .map(|(kind, entry)| candidate(request, kind, entry))
+        .map(|(kind, entry)| candidate(request, judge, kind, entry))
         .collect();
     for c in &mut too_big {
         c.loses = "memory";
     }
     let limit = shown.first().map_or("memory", limit);
-    Search { judged, fitting, best: shown, too_big, limit }
+    let by_framework = Framework::ALL.into_iter().filter_map(|framework| {
+        let says =
+            |(kind, entry): &&(Kind, Entry)| flags(&strategy(request, kind, entry), framework).is_some();
+        let (kind, entry) = best.iter().find(says)?;
+        Some((framework, candidate(request, judge, kind, entry)))
+    });
+    let by_framework = by_framework.collect();
+    Search { judged, fitting, best: shown, too_big, by_framework, limit }
 }
+
+/// Steps closer than this share of their length are equally long.
+const EQUAL: f64 = 1e-3;
 
 /// The part that grew most.
 fn reason(this: &Estimate, best: &Estimate) -> &'static str {
+    if this.step - best.step < EQUAL * best.step {
+        return "equal";
+    }
     let parts = [
         ("recompute", this.compute - best.compute),
         ("bubble", this.bubble - best.bubble),
@@ -289,6 +321,8 @@ fn limit(best: &Candidate) -> &'static str {
     let e = &best.estimate;
     if best.setup.checkpointing != Checkpointing::None || best.setup.offload != Offload::None {
         "memory"
+    } else if e.waiting > 0.1 * e.step {
+        "host"
     } else if e.exposed > 0.1 * e.step {
         "communication"
     } else if e.bubble > 0.1 * e.step {
@@ -314,8 +348,7 @@ mod tests {
             network: link("ib-ndr").expect("a link"),
             global_batch: batch,
             free: 0.1,
-            efficiency: 0.6,
-            extra: 0.0,
+            rates: Rates::Stated(0.6),
         }
     }
 
@@ -327,6 +360,11 @@ mod tests {
         assert!(best.memory.needed() < 0.9 * 79.1 * f64::from(1 << 30));
         assert!(best.memory.states < 40e9, "16 bytes per parameter fit no 80 GB");
         assert_eq!(best.setup.global_batch(), 256);
+        // Tensor parallelism is Megatron's; whoever writes plain torch gets what its flags can say.
+        let of = |framework| found.by_framework.iter().find(|(each, _)| *each == framework).map(|(_, c)| c);
+        let torch = of(Framework::Torch).expect("a strategy for torch");
+        assert!(torch.setup.parallel.tensor == 1 && torch.missing == 0.0);
+        assert!(of(Framework::Megatron).expect("one for Megatron").estimate.step <= torch.estimate.step);
         assert!(found.best.windows(2).all(|pair| pair[0].estimate.step <= pair[1].estimate.step));
     }
 

@@ -1,0 +1,127 @@
+//! What is wrong with a command line, in the words of the catalogue: clap finds it, its kind and its context choose
+//! the message.
+
+use std::error::Error;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use whyidle_diagnosis::{Arg, Message};
+
+use crate::output::Output;
+use crate::values::Unfit;
+use crate::{REACHED, UNREADABLE};
+
+/// Prints help where it was asked for, or what is wrong; returns the exit status.
+pub(crate) fn report(error: &clap::Error) -> u8 {
+    if !error.use_stderr() {
+        // Help and version are texts of their own; a reader that goes away is no error.
+        let _ = error.print();
+        return REACHED;
+    }
+    let output = Output::plain(asked_language(std::env::args()).as_deref());
+    output.usage_error(&reason(error), hint(error).as_ref(), &usage_lines(error));
+    UNREADABLE
+}
+
+/// The value of `--lang`, wherever it stands: the line was not understood as a whole.
+fn asked_language(args: impl Iterator<Item = String>) -> Option<String> {
+    let mut args = args.take_while(|arg| arg != "--");
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--lang") {
+            Some("") => return args.next(),
+            Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What is wrong.
+fn reason(error: &clap::Error) -> Message {
+    let argument = || first(error, ContextKind::InvalidArg);
+    let value = first(error, ContextKind::InvalidValue);
+    match error.kind() {
+        ErrorKind::UnknownArgument => Message::new("cli-usage-unknown-argument").name("argument", argument()),
+        ErrorKind::InvalidSubcommand => Message::new("cli-usage-unknown-command")
+            .name("command", first(error, ContextKind::InvalidSubcommand)),
+        ErrorKind::MissingRequiredArgument => {
+            Message::new("cli-usage-missing").with("arguments", list(error, ContextKind::InvalidArg))
+        }
+        ErrorKind::ArgumentConflict => {
+            let others = all(error, ContextKind::PriorArg);
+            if others.is_empty() || others == [argument()] {
+                return Message::new("cli-usage-twice").name("argument", argument());
+            }
+            Message::new("cli-usage-conflict")
+                .name("argument", argument())
+                .with("others", list(error, ContextKind::PriorArg))
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            Message::new("cli-usage-no-value").name("argument", argument())
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => Message::new("cli-usage-bad-value")
+            .name("argument", argument())
+            .name("value", value)
+            .message("reason", unfit(error)),
+        ErrorKind::TooManyValues | ErrorKind::WrongNumberOfValues | ErrorKind::TooFewValues => {
+            Message::new("cli-usage-values").name("argument", argument())
+        }
+        ErrorKind::InvalidUtf8 => Message::new("cli-usage-not-utf8"),
+        _ => Message::new("cli-usage-not-understood"),
+    }
+}
+
+/// Why a value does not do.
+fn unfit(error: &clap::Error) -> Message {
+    if let Some(Unfit(message)) = error.source().and_then(|source| source.downcast_ref()) {
+        return message.clone();
+    }
+    if all(error, ContextKind::ValidValue).is_empty() {
+        return Message::new("cli-value-unfit");
+    }
+    Message::new("cli-value-one-of").with("known", list(error, ContextKind::ValidValue))
+}
+
+/// What was probably meant.
+fn hint(error: &clap::Error) -> Option<Message> {
+    let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let near = kinds.into_iter().map(|kind| first(error, kind)).find(|near| !near.is_empty())?;
+    Some(Message::new("cli-did-you-mean").name("cause", near))
+}
+
+/// Lines that show how the command is used.
+fn usage_lines(error: &clap::Error) -> Vec<String> {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return Vec::new() };
+    let text = usage.to_string();
+    let lines = text.lines().map(|line| line.trim_start_matches("Usage:").trim());
+    lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+fn all(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn first(error: &clap::Error, kind: ContextKind) -> String {
+    all(error, kind).into_iter().next().unwrap_or_default()
+}
+
+fn list(error: &clap::Error, kind: ContextKind) -> Arg {
+    Arg::List(all(error, kind).into_iter().map(Arg::Name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asked_language;
+
+    #[test]
+    fn the_language_is_found_in_a_line_that_is_not_understood() {
+        let asked = |line: &str| asked_language(line.split(' ').map(str::to_owned));
+        assert_eq!(asked("whyidle plan --lang zh --batch x").as_deref(), Some("zh"));
+        assert_eq!(asked("whyidle --lang=zh-CN plan").as_deref(), Some("zh-CN"));
+        assert_eq!(asked("whyidle run -- python --lang zh"), None);
+        assert_eq!(asked("whyidle --lang"), None);
+    }
+}
