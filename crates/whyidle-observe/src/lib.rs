@@ -29,5 +29,5 @@ mod watch;
 
 pub use missing::Missing;
 pub use permission::stack_permission;
-pub use recorder::{About, Recorder};
+pub use recorder::{About, Recorder, Shelf};
 pub use watch::{Flow, Options, Progress, Summary, Watch};

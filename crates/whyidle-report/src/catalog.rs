@@ -20,6 +20,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/cli.ftl")),
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
+            include_str!(concat!("../locales/", $folder, "/top.ftl")),
         ]
     };
 }
@@ -187,7 +188,8 @@ impl Catalog {
     }
 
     /// `188 ms`.
-    pub(crate) fn time(&self, ns: i64) -> String {
+    #[must_use]
+    pub fn time(&self, ns: i64) -> String {
         self.quantity(&quantity::time(ns))
     }
 
@@ -197,7 +199,8 @@ impl Catalog {
     }
 
     /// `31 %`.
-    pub(crate) fn share(&self, share: f64) -> String {
+    #[must_use]
+    pub fn share(&self, share: f64) -> String {
         self.quantity(&quantity::share(share))
     }
 
@@ -217,7 +220,8 @@ impl Catalog {
     }
 
     /// Sentences one after the other.
-    pub(crate) fn sentences(&self, messages: &[Message]) -> String {
+    #[must_use]
+    pub fn sentences(&self, messages: &[Message]) -> String {
         let sentences: Vec<_> = messages.iter().map(|message| self.message(message)).collect();
         sentences.join(&self.word("sentence-gap"))
     }

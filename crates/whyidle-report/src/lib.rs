@@ -26,4 +26,4 @@ pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
 pub use plan::{CalibratedPlan, PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
-pub use text::{Item, Mark, TextOptions, refusal_text, render_items, render_text};
+pub use text::{Item, Mark, TextOptions, bar, refusal_text, render_items, render_text, wrap};

@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[command(version, disable_help_subcommand = true)]
 #[command(
     after_help = "Examples:\n  whyidle                    lists the training programs of this machine\n  \
-    whyidle attach 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
+    whyidle attach 4711\n  whyidle top 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -38,6 +38,9 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Watch a running program from outside, and give the verdict
     Attach(AttachOptions),
+    /// Show GPUs, whom they wait for, stacks and history on a dashboard
+    #[cfg(feature = "tui")]
+    Top(TopOptions),
     /// Check the machine, and a running program, for settings that cost speed
     Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
@@ -194,6 +197,38 @@ pub(crate) struct RunOptions {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// Options of `top`.
+#[cfg(feature = "tui")]
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle top                      all training programs of this machine\n  \
+    whyidle top 4711\n  whyidle top --replay whyidle-recording/\n  whyidle top --once | less\n\n\
+    Exit status: 0 ended by a key or one picture printed, 1 nothing to show, 2 bad usage or no terminal."
+)]
+pub(crate) struct TopOptions {
+    /// Training programs, or whatever started them [default: all of this machine]
+    #[arg(value_name = "PID")]
+    pub(crate) pids: Vec<u32>,
+    /// Play a recording instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["pids", "gpu", "no_stacks", "for_"])]
+    pub(crate) replay: Option<PathBuf>,
+    /// Begin this long after the recording's first sample [default: 10s; with --once: its end]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "replay")]
+    pub(crate) at: Option<Duration>,
+    /// Sample these GPUs only, by their physical number; may be given several times
+    #[arg(long, value_name = "N")]
+    pub(crate) gpu: Vec<u32>,
+    /// Do not read Python stacks
+    #[arg(long)]
+    pub(crate) no_stacks: bool,
+    /// Print one picture as text
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// With --once: how long to watch before [default: 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "once")]
+    pub(crate) for_: Option<Duration>,
 }
 
 /// Options of `check`.

@@ -177,7 +177,7 @@ pub(crate) fn measured_step(dir: &Path, recorded: Option<&Recording>, trace: &Tr
     Some(batches.period_ns * whole as i64)
 }
 
-fn about(recorded: Recording, world: u32, dropped: u64) -> Run {
+pub(crate) fn about(recorded: Recording, world: u32, dropped: u64) -> Run {
     Run {
         observed_step_ns: recorded.observed_step_ms_mean.map(|ms| (ms * 1e6).round() as i64),
         timed_steps: recorded.timed_steps.unwrap_or(u32::try_from(recorded.steps_host_ms.len()).unwrap_or(0)),

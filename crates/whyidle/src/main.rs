@@ -15,6 +15,8 @@ mod plan;
 mod progress;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(feature = "tui")]
+mod top;
 mod trace;
 
 use std::process::ExitCode;
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         Some(Command::Trace(options)) => trace::run(options, &output),
         Some(Command::Diagnose(options)) => diagnose::run(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
+        #[cfg(feature = "tui")]
+        Some(Command::Top(options)) => top::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

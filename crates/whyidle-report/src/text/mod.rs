@@ -15,7 +15,9 @@ use crate::Catalog;
 pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
 pub use items::{Item, Mark, render_items};
+pub use ledger::bar;
 pub(crate) use ledger::title as ledger_title;
+pub use wrap::wrap;
 use whyidle_diagnosis::{Refusal, Verdict};
 
 /// Narrowest page; a narrower terminal wraps by itself.

@@ -12,6 +12,7 @@ mod recordings;
 mod screens;
 mod support;
 mod terminal;
+mod top;
 mod torch;
 mod verdicts;
 mod watching;
