@@ -15,6 +15,7 @@ pub mod check;
 pub mod clock;
 pub mod gpu;
 pub mod launch;
+pub mod links;
 mod missing;
 pub mod ondemand;
 mod pace;

@@ -8,8 +8,8 @@
 //!
 //! Who is waited for is judged by a [`Judge`], which the program supplies: the same that judges recordings.
 
-mod once;
 pub mod input;
+mod once;
 mod run;
 pub mod source;
 pub mod state;

@@ -233,11 +233,21 @@ pub(crate) struct TopOptions {
 
 /// Options of `check`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  whyidle check\n  whyidle check 4711")]
+#[command(
+    after_help = "Examples:\n  whyidle check                    the machine\n  whyidle check 4711               and a program, watched for 10 s\n  \
+    whyidle check 4711 --for 60s\n  whyidle check whyidle-recording/ the symptoms of a recording\n\n\
+    Exit status: 0 checked, whatever was found, 1 nothing to check, 2 bad usage or unreadable input."
+)]
 pub(crate) struct CheckOptions {
-    /// A training program, or whatever started it
-    #[arg(value_name = "PID")]
-    pub(crate) pid: Option<u32>,
+    /// A training program, or whatever started it; or the directory of a recording
+    #[arg(value_name = "PID|DIR")]
+    pub(crate) what: Option<PathBuf>,
+    /// How long to watch the program
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub(crate) for_: Duration,
+    /// Check settings only
+    #[arg(long)]
+    pub(crate) no_watch: bool,
 }
 
 /// Options of `diagnose`.

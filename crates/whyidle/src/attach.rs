@@ -5,8 +5,8 @@ use whyidle_diagnosis::Message;
 use whyidle_observe::launch::interruption;
 use whyidle_observe::{Options, Recorder, Watch};
 
-use crate::args::AttachOptions;
 use crate::REFUSED;
+use crate::args::AttachOptions;
 use crate::live::{Place, Ticker, training, until, unwritten};
 use crate::output::Output;
 

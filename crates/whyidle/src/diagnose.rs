@@ -123,7 +123,11 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
 
 /// Of several ranks the one whose GPU is idle most: a rank that waits for others sits in a collective, and its GPU
 /// looks busy.
-fn the_one_waited_for(samples: &Samples, recorded: &Recording, world: u32) -> (Signals, Option<u32>) {
+pub(crate) fn the_one_waited_for(
+    samples: &Samples,
+    recorded: &Recording,
+    world: u32,
+) -> (Signals, Option<u32>) {
     let of = |pid: Option<u32>, gpu: Option<u32>| {
         signals(samples, &Hints { drivers: pid.into_iter().collect(), gpu, world })
     };
@@ -147,7 +151,7 @@ fn the_one_waited_for(samples: &Samples, recorded: &Recording, world: u32) -> (S
 const ALIKE: f64 = 0.05;
 
 /// The stretch in which the run was steady, where the recording names one.
-fn steady(samples: Samples, recorded: &Recording) -> Samples {
+pub(crate) fn steady(samples: Samples, recorded: &Recording) -> Samples {
     let ns = |seconds: f64| (seconds * 1e9).round() as i64;
     match recorded.steady {
         Some((from, until)) => samples.between(ns(from), ns(until)),

@@ -9,6 +9,8 @@ mod diagnose;
 mod explain;
 mod generate;
 #[cfg(target_os = "linux")]
+mod list;
+#[cfg(target_os = "linux")]
 mod live;
 mod output;
 mod plan;
@@ -18,6 +20,8 @@ mod run;
 #[cfg(feature = "tui")]
 mod top;
 mod trace;
+#[cfg(target_os = "linux")]
+mod triage;
 
 use std::process::ExitCode;
 
@@ -60,7 +64,7 @@ fn live_command(command: Option<&Command>, output: &Output) -> u8 {
         Some(Command::Check(options)) => check::run(options, output),
         Some(Command::Run(options)) => run::run(options, output),
         Some(Command::Attach(options)) => attach::run(options, output),
-        _ => check::list(output),
+        _ => list::run(output),
     }
 }
 

@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn commands_belong_to_processes() {
-        let value = json!({"processes": [{"pid": 7, "command": ["python", "a.py"]}, {"pid": 8}, {"command": ["x"]}]});
+        let value =
+            json!({"processes": [{"pid": 7, "command": ["python", "a.py"]}, {"pid": 8}, {"command": ["x"]}]});
         assert_eq!(commands(&value), [(7, vec!["python".to_owned(), "a.py".to_owned()])].into());
     }
 

@@ -83,7 +83,10 @@ mod tests {
             assert_eq!((samples.stacks.seen.len(), follower.dropped()), (2, 1));
             follower.forget_before(2_000_000_000);
             let samples = follower.samples();
-            assert_eq!((samples.gpu.len(), samples.stacks.seen.len(), samples.stacks.stacks.len()), (1, 1, 1));
+            assert_eq!(
+                (samples.gpu.len(), samples.stacks.seen.len(), samples.stacks.stacks.len()),
+                (1, 1, 1)
+            );
         }
     }
 }

@@ -14,14 +14,14 @@ use whyidle_model::NoteCode;
 /// Where messages are made.
 const DIAGNOSIS: &str = "../whyidle-diagnosis/src";
 const PROGRAM: &str = "../whyidle/src";
-const CHECKS: &str = "../whyidle-observe/src/check.rs";
+const CHECKS: &str = "../whyidle-observe/src/check";
 const DASHBOARD: &str = "../whyidle-tui/src";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 16] = [
+const MESSAGE_PREFIXES: [&str; 17] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "what-if-", "look-", "list-", "top-",
+    "read-", "what-if-", "look-", "list-", "top-", "symptom-",
 ];
 
 /// Parts of a cause's page.

@@ -1,7 +1,7 @@
 //! What each GPU shows now.
 
-use whyidle_analysis::signals::gpu::gpus;
 use whyidle_analysis::signals::GpuSignals;
+use whyidle_analysis::signals::gpu::gpus;
 use whyidle_model::Table;
 
 /// Values that are read in every round are means over this long, ns.
@@ -86,9 +86,7 @@ fn signals(table: &Table) -> Vec<GpuSignals> {
 }
 
 fn throttle(table: &Table, gpu: &GpuSignals) -> Option<Throttle> {
-    table
-        .rows_of("gpu", f64::from(gpu.index))
-        .find_map(|row| table.number("throttle_reasons", row))?;
+    table.rows_of("gpu", f64::from(gpu.index)).find_map(|row| table.number("throttle_reasons", row))?;
     Some(match gpu.trouble {
         0 if gpu.capped > 0.0 => Throttle::Power,
         0 => Throttle::None,

@@ -153,9 +153,8 @@ impl State {
         let own = resident(chosen).filter(|_| program.rank.is_some())?;
         let others = (0..self.programs.len())
             .filter(|&at| at != chosen && self.programs[at].rank.is_some() && !self.programs[at].ended);
-        let least = others.min_by(|a, b| {
-            resident(*a).unwrap_or(1.0).total_cmp(&resident(*b).unwrap_or(1.0))
-        })?;
+        let least =
+            others.min_by(|a, b| resident(*a).unwrap_or(1.0).total_cmp(&resident(*b).unwrap_or(1.0)))?;
         (resident(least)? < HALF * own).then(|| &self.programs[least])
     }
 
@@ -189,9 +188,8 @@ impl State {
         let count = self.programs.len();
         let chosen = self.program().map(|(at, _)| at);
         self.next_judged = (self.next_judged + 1) % count;
-        let wanted: Vec<usize> = (0..count)
-            .filter(|&at| all || Some(at) == chosen || at == self.next_judged)
-            .collect();
+        let wanted: Vec<usize> =
+            (0..count).filter(|&at| all || Some(at) == chosen || at == self.next_judged).collect();
         for at in wanted {
             let judged = judge.judge(&samples, source.recorded(), self.programs[at].pid);
             self.judged.insert(at, judged);

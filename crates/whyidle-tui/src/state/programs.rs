@@ -74,7 +74,9 @@ fn program(
     });
     let children = lately.rows_of("ppid", pid.map_or(-1.0, f64::from));
     let mut workers: Vec<u32> = children
-        .filter(|&row| lately.word("role", row) == "worker" || lately.word("cmd", row).starts_with("pt_data_w"))
+        .filter(|&row| {
+            lately.word("role", row) == "worker" || lately.word("cmd", row).starts_with("pt_data_w")
+        })
         .filter_map(|row| lately.number("pid", row))
         .map(|pid| pid as u32)
         .collect();

@@ -82,13 +82,7 @@ fn fitting(width: usize) -> Vec<(Column, &'static str, usize, u8)> {
     COLUMNS.into_iter().filter(|column| kept.contains(&column.0)).collect()
 }
 
-fn line(
-    state: &State,
-    row: Row,
-    columns: &[(Column, &'static str, usize, u8)],
-    y: usize,
-    pen: &mut Pen<'_>,
-) {
+fn line(state: &State, row: Row, columns: &[(Column, &'static str, usize, u8)], y: usize, pen: &mut Pen<'_>) {
     let gauge = row.gauge.and_then(|at| state.gauges.get(at));
     let number = gauge.map_or(ABSENT.to_owned(), |gauge| gauge.gpu.to_string());
     pen.right(0, y, NUMBER - 1, Tone::Plain, &number);

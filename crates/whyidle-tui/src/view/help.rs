@@ -20,11 +20,8 @@ const KEYS: [(&str, &str); 10] = [
     ("Ctrl-Z", "top-help-suspend"),
     ("Ctrl-L", "top-help-redraw"),
 ];
-const KEYS_OF_REPLAY: [(&str, &str); 3] = [
-    ("← →, PgUp PgDn", "top-help-seek"),
-    ("Home End", "top-help-ends"),
-    ("[ ]", "top-help-speed"),
-];
+const KEYS_OF_REPLAY: [(&str, &str); 3] =
+    [("← →, PgUp PgDn", "top-help-seek"), ("Home End", "top-help-ends"), ("[ ]", "top-help-speed")];
 const MEANINGS: [&str; 3] = ["top-help-busy", "top-help-ledger", "top-help-absent"];
 
 pub(super) fn draw(state: &State, pen: &mut Pen<'_>) {

@@ -107,7 +107,8 @@ fn headline(verdict: &Verdict, pen: &Pen<'_>) -> (Tone, String) {
     match most {
         Some((family, share)) => {
             let what = pen.word(words(family));
-            let text = Message::new("top-waits").name("what", what).share("share", (share * 100.0).round() / 100.0);
+            let text =
+                Message::new("top-waits").name("what", what).share("share", (share * 100.0).round() / 100.0);
             (Tone::Waiting, pen.catalog.message(&text))
         }
         None => (Tone::Working, pen.word("top-waits-for-nothing")),

@@ -71,28 +71,19 @@ fn places(state: &State, body: Rect) -> Vec<(Panel, Rect)> {
     let gpus = lines.clamp(3, MOST_GPU_LINES.min(body.height / 3).max(3));
     let curves = u16::try_from(state.history.curves.len()).unwrap_or(0);
     let history = if body.height >= 18 { (curves + 1).clamp(2, 6) } else { 0 };
-    let [top, middle, bottom] = Layout::vertical([
-        Constraint::Length(gpus),
-        Constraint::Min(0),
-        Constraint::Length(history),
-    ])
-    .areas(body);
+    let [top, middle, bottom] =
+        Layout::vertical([Constraint::Length(gpus), Constraint::Min(0), Constraint::Length(history)])
+            .areas(body);
     let halves = [Constraint::Percentage(52), Constraint::Percentage(48)];
     let (ledger, stacks) = if body.width >= WIDE {
         let [left, gap_and_right] = Layout::horizontal(halves).areas(middle);
-        let [_, right] =
-            Layout::horizontal([Constraint::Length(1), Constraint::Min(0)]).areas(gap_and_right);
+        let [_, right] = Layout::horizontal([Constraint::Length(1), Constraint::Min(0)]).areas(gap_and_right);
         (left, right)
     } else {
         let [above, below] = Layout::vertical(halves).areas(middle);
         (above, below)
     };
-    vec![
-        (Panel::Gpus, top),
-        (Panel::Ledger, ledger),
-        (Panel::Stacks, stacks),
-        (Panel::History, bottom),
-    ]
+    vec![(Panel::Gpus, top), (Panel::Ledger, ledger), (Panel::Stacks, stacks), (Panel::History, bottom)]
 }
 
 #[cfg(test)]

@@ -37,8 +37,13 @@ pub(super) fn draw(state: &State, focused: bool, pen: &mut Pen<'_>) {
 /// Lines for the main thread above the workers: what it needs where both fit, else half.
 fn upper_lines(signals: &Signals, all: usize) -> usize {
     let main = signals.main.as_ref().map_or(1, |main| 1 + worth(&places_of(main)).count());
-    let workers = signals.workers.as_ref().map_or(1, |w| 1 + worth(&w.places.iter().collect::<Vec<_>>()).count());
-    if main + 1 + workers <= all { main + 1 } else { main.min(all.div_ceil(2)).max(all.saturating_sub(workers)) }
+    let workers =
+        signals.workers.as_ref().map_or(1, |w| 1 + worth(&w.places.iter().collect::<Vec<_>>()).count());
+    if main + 1 + workers <= all {
+        main + 1
+    } else {
+        main.min(all.div_ceil(2)).max(all.saturating_sub(workers))
+    }
 }
 
 /// Places that round to a percent at least.

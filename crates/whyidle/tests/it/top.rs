@@ -26,7 +26,8 @@ fn pictures_of_recordings() {
         ] {
             let run = picture(&["--replay", &recording(name), "--lang", lang], columns, lines);
             assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{name}");
-            let wide = run.out.lines().find(|line| unicode_width::UnicodeWidthStr::width(*line) > columns.into());
+            let wide =
+                run.out.lines().find(|line| unicode_width::UnicodeWidthStr::width(*line) > columns.into());
             assert_eq!((run.out.lines().count(), wide), (lines.into(), None), "{name}");
             insta::assert_snapshot!(format!("top.{name}.{columns}x{lines}.{lang}"), run.out);
         }
@@ -80,13 +81,18 @@ fn clear_words_where_there_is_nothing_to_draw() {
     let empty = dir.path().display().to_string();
     let none = picture(&["--replay", &empty], 80, 24);
     assert_eq!(none.status, Some(1));
-    assert!(none.err.contains("no samples with times") && none.err.contains("whyidle attach"), "{}", none.err);
+    assert!(
+        none.err.contains("no samples with times") && none.err.contains("whyidle attach"),
+        "{}",
+        none.err
+    );
     let missing = picture(&["--replay", &format!("{empty}/nowhere")], 80, 24);
     assert_eq!(missing.status, Some(2), "{}", missing.err);
     let gone = picture(&["4194300"], 80, 24);
     assert_eq!(gone.status, Some(2));
     assert!(gone.err.contains("there is no process 4194300"), "{}", gone.err);
-    let piped: Run = whyidle(&["top", "--replay", &recording("fed")]).env("TERM", "xterm").output().unwrap().into();
+    let piped: Run =
+        whyidle(&["top", "--replay", &recording("fed")]).env("TERM", "xterm").output().unwrap().into();
     assert_eq!(piped.status, Some(2));
     assert!(piped.err.contains("no terminal") && piped.err.contains("--once"), "{}", piped.err);
 }
