@@ -71,5 +71,5 @@ pub(crate) fn nvlinks(device: &Device<'static>) -> Option<(u32, u32)> {
     let states: Vec<bool> =
         (0..MOST_LINKS).map_while(|link| device.link_wrapper_for(link).is_active().ok()).collect();
     let active = states.iter().filter(|active| **active).count();
-    (!states.is_empty()).then(|| (active as u32, states.len() as u32))
+    (!states.is_empty()).then_some((active as u32, states.len() as u32))
 }

@@ -7,7 +7,7 @@
 )]
 #![allow(clippy::missing_safety_doc, reason = "NVML's own documentation says what each pointer must be")]
 
-mod links;
+pub mod links;
 pub mod replay;
 
 use std::ffi::{c_char, c_uint, c_ulonglong};

@@ -8,7 +8,7 @@ const DATA: f64 = 0.2;
 
 pub(super) fn look(observed: &Observed<'_>) -> Symptom {
     const ID: &str = "symptom-flat-low";
-    let (Some(levels), Some(measured)) = (observed.levels, busy(observed)) else {
+    let (Some(levels), Some(measured)) = (observed.levels, busy(observed, "symptom-busy-level")) else {
         return unknown(ID, "symptom-no-gpu");
     };
     if levels.samples < FEWEST {

@@ -79,19 +79,21 @@ pub fn triage(observed: &Observed<'_>) -> Vec<Symptom> {
     ]
 }
 
-/// The busy share in words; `None` without samples.
-fn busy(observed: &Observed<'_>) -> Option<Message> {
+/// The busy share in words, each in the figures that show it; `None` without samples.
+fn busy(observed: &Observed<'_>, id: &'static str) -> Option<Message> {
     let levels = observed.levels?;
     // Hundredths of a percent are noise here.
     let rounded = |share: f64| (share * 100.0).round() / 100.0;
-    Some(
-        Message::new("symptom-busy")
-            .share("mean", rounded(levels.mean))
-            .share("low", rounded(levels.low))
-            .share("high", rounded(levels.high))
-            .count("count", i64::from(levels.samples))
-            .time("every", levels.every_ns),
-    )
+    let mean = |message: Message| message.share("mean", rounded(levels.mean));
+    let ends =
+        |message: Message| message.share("low", rounded(levels.low)).share("high", rounded(levels.high));
+    let pace =
+        |message: Message| message.count("count", i64::from(levels.samples)).time("every", levels.every_ns);
+    Some(match id {
+        "symptom-busy-mean" => mean(Message::new(id)),
+        "symptom-busy-ends" => pace(ends(Message::new(id))),
+        _ => ends(mean(Message::new(id))),
+    })
 }
 
 /// Share of the main thread's samples in waits for data.

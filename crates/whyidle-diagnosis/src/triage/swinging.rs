@@ -9,7 +9,7 @@ const DATA: f64 = 0.2;
 
 pub(super) fn look(observed: &Observed<'_>) -> Symptom {
     const ID: &str = "symptom-swinging";
-    let (Some(levels), Some(measured)) = (observed.levels, busy(observed)) else {
+    let (Some(levels), Some(measured)) = (observed.levels, busy(observed, "symptom-busy-ends")) else {
         return unknown(ID, "symptom-no-gpu");
     };
     if levels.samples < FEWEST {

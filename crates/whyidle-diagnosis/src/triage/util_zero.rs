@@ -12,7 +12,7 @@ const IDLE: f64 = 0.1;
 
 pub(super) fn look(observed: &Observed<'_>) -> Symptom {
     const ID: &str = "symptom-util-zero";
-    let (Some(levels), Some(measured)) = (observed.levels, busy(observed)) else {
+    let (Some(levels), Some(measured)) = (observed.levels, busy(observed, "symptom-busy-mean")) else {
         return unknown(ID, "symptom-no-gpu");
     };
     let signals = observed.signals;

@@ -116,10 +116,10 @@ impl History {
         let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
         let bridged = (2 * usual / width) as usize;
         let mut last: Option<(usize, f64)> = None;
-        for at in 0..columns {
-            match (means[at], last) {
+        for (at, mean) in means.iter_mut().enumerate() {
+            match (*mean, last) {
                 (Some(value), _) => last = Some((at, value)),
-                (None, Some((from, value))) if at - from <= bridged => means[at] = Some(value),
+                (None, Some((from, value))) if at - from <= bridged => *mean = Some(value),
                 (None, _) => {}
             }
         }
