@@ -8,12 +8,12 @@ use whyidle_diagnosis::Message;
 use whyidle_observe::check::{Check, State, checks};
 use whyidle_observe::launch::interruption;
 use whyidle_observe::tree::Tree;
-use whyidle_observe::{Options, Recorder, Watch};
+use whyidle_observe::{Options, Recorder, Watch, stack_permission};
 use whyidle_readers::ReadError;
 use whyidle_report::{Item, Mark, render_items};
 
 use crate::args::CheckOptions;
-use crate::live::{Ticker, until, unwritten};
+use crate::live::{Ticker, not_permitted, until, unwritten};
 use crate::output::Output;
 use crate::triage::{Subject, Triage, look};
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -66,7 +66,8 @@ fn program(pid: u32, options: &CheckOptions, output: &Output) -> u8 {
     let mut sections = Vec::new();
     let mut next = None;
     if tree.drivers().next().is_none() {
-        let text = Message::new("cli-live-no-training").name("pid", pid.to_string());
+        let none = || Message::new("cli-live-no-training").name("pid", pid.to_string());
+        let text = stack_permission(pid).map_or_else(none, |missing| not_permitted(pid, &missing));
         items.push(Item { mark: Mark::Suspect, text });
     } else if !options.no_watch {
         match watched(pid, options, output) {
@@ -104,6 +105,9 @@ fn watched(pid: u32, options: &CheckOptions, output: &Output) -> Result<Option<T
     })
 }
 
+/// What is counted, so that words can follow the number.
+const COUNTED: [&str; 4] = ["ranks", "workers", "threads", "cores"];
+
 fn item(check: &Check) -> Item {
     let mark = match check.state {
         State::Ok => Mark::Ok,
@@ -112,7 +116,10 @@ fn item(check: &Check) -> Item {
     };
     let mut text = Message::new(check.id);
     for (name, value) in &check.found {
-        text = text.name(name, value);
+        text = match value.parse::<i64>() {
+            Ok(count) if COUNTED.contains(name) => text.count(name, count),
+            _ => text.name(name, value),
+        };
     }
     Item { mark, text }
 }

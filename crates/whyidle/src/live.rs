@@ -79,7 +79,8 @@ impl Ticker {
     }
 }
 
-fn not_permitted(pid: u32, missing: &Missing) -> Message {
+/// Why a process cannot be looked into.
+pub(crate) fn not_permitted(pid: u32, missing: &Missing) -> Message {
     let id = if missing.code == "other-user" { "cli-live-other-user" } else { "cli-live-no-permission" };
     Message::new(id).name("pid", pid.to_string()).name("detail", &missing.detail)
 }

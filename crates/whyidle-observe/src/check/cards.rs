@@ -9,22 +9,28 @@ use crate::tree::Member;
 pub(super) fn versions(version: &str, cuda: &str, driver: Option<&Member>) -> Check {
     let built = driver.and_then(|driver| driver.software.cuda.clone());
     let major = |text: &str| text.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    match (driver, built) {
-        (Some(driver), None) if driver.software.has_torch && !driver.software.has_torch_cuda => Check::new(
-            "look-cpu-build",
-            State::Bad,
-            &[("torch", &driver.software.torch.clone().unwrap_or_default())],
-        ),
-        (_, Some(built)) if major(&built) > major(cuda) => Check::new(
+    if let Some(check) = driver.and_then(cpu_build).filter(|_| built.is_none()) {
+        return check;
+    }
+    match built {
+        Some(built) if major(&built) > major(cuda) => Check::new(
             "look-cuda-older",
             State::Bad,
             &[("driver", &version), ("cuda", &cuda), ("built", &built)],
         ),
-        (_, Some(built)) => {
+        Some(built) => {
             Check::new("look-cuda", State::Ok, &[("driver", &version), ("cuda", &cuda), ("built", &built)])
         }
-        _ => Check::new("look-driver", State::Ok, &[("driver", &version), ("cuda", &cuda)]),
+        None => Check::new("look-driver", State::Ok, &[("driver", &version), ("cuda", &cuda)]),
     }
+}
+
+/// PyTorch has no CUDA part: whatever the machine has, it computes on the CPU.
+pub(super) fn cpu_build(driver: &Member) -> Option<Check> {
+    let software = &driver.software;
+    let torch = software.torch.clone().unwrap_or_default();
+    (software.has_torch && !software.has_torch_cuda)
+        .then(|| Check::new("look-cpu-build", State::Bad, &[("torch", &torch)]))
 }
 
 /// Clock-event bits of heat and of the hardware's own brakes; the software power cap is no trouble.

@@ -65,7 +65,10 @@ pub fn checks(tree: Option<&Tree>) -> Vec<Check> {
             found.extend(cards::together(&cards, &gpus.links()));
             count = Some(cards.len());
         }
-        Err(why) => found.push(machine::no_gpus(&why)),
+        Err(why) => {
+            found.push(machine::no_gpus(&why));
+            found.extend(driver.and_then(cards::cpu_build));
+        }
     }
     found.extend(machine::shared_memory());
     found.extend(machine::memory(driver.map(|driver| driver.pid)));

@@ -21,8 +21,28 @@ look-shm-small = /dev/shm holds { $all } GiB only: loader workers pass tensors o
 look-shm-full = /dev/shm has { $free } GiB left of { $all } GiB: loader workers fail when it is full.
 look-memory = { $free } GiB of { $all } GiB memory are free.
 look-memory-low = Only { $free } GiB of { $all } GiB memory are free: the page cache shrinks and data is read again.
-look-cores = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each.
-look-cores-few = { $cores } cores for { $ranks } rank(s) with { $workers } loader workers each, and their threads: they compete. Fewer workers or threads may be faster.
+look-cores = { $cores ->
+    [one] 1 core
+   *[other] { $cores } cores
+} for { $ranks ->
+    [one] 1 rank
+   *[other] { $ranks } ranks
+} with { $workers ->
+    [0] no loader workers
+    [one] 1 loader worker
+   *[other] { $workers } loader workers each
+}.
+look-cores-few = { $cores ->
+    [one] 1 core
+   *[other] { $cores } cores
+} for { $ranks ->
+    [one] 1 rank
+   *[other] { $ranks } ranks
+} with { $workers ->
+    [0] no loader workers
+    [one] 1 loader worker
+   *[other] { $workers } loader workers each
+}: they compete. Fewer workers may be faster.
 look-files = Up to { $limit } open files.
 look-files-few = Up to { $limit } open files only: many workers with many tensors on their way may run out. ulimit -n 65536.
 look-storage = It runs in { $place } ({ $kind }).
@@ -49,7 +69,13 @@ look-p2p-far = These GPUs sit on different sockets ({ $pairs }): transfers cross
 look-nvlink-down = GPU { $gpu } has { $active } active NVLinks, the others have { $most }: nvidia-smi nvlink -s; reset the card, or have it looked at.
 look-visible = CUDA_VISIBLE_DEVICES={ $value }: the program's GPU 0 is GPU { $first } of this machine.
 look-visible-missing = CUDA_VISIBLE_DEVICES={ $value }: there is no GPU { $first } ({ $count } GPUs here); CUDA ignores it and all that follow.
-look-threads-many = { $ranks } rank(s) with { $threads } threads each on { $cores } cores: they compete. Set OMP_NUM_THREADS to { $cores } / { $ranks } or less.
+look-threads-many = { $ranks ->
+    [one] 1 rank
+   *[other] { $ranks } ranks
+} with { $threads } threads each on { $cores ->
+    [one] 1 core
+   *[other] { $cores } cores
+}: they compete. Set OMP_NUM_THREADS to the cores that each rank has, or less.
 look-threads-unset = OMP_NUM_THREADS is not set: each of { $ranks } ranks starts { $cores } threads. torchrun sets 1; a few are often better.
 look-processes-few = Up to { $limit } processes and threads only: many workers may not start. ulimit -u 65536.
 look-locked-few = Up to { $limit } KiB of locked memory only: RDMA needs more. ulimit -l unlimited; in Docker, --ulimit memlock=-1.
@@ -115,8 +141,8 @@ symptom-ranks-points = The others wait for rank { $rank } inside collectives, wh
 
 list-title = Training programs on this machine
 list-nothing = No training program runs on this machine (none that this user may see has loaded PyTorch).
-list-program = whyidle attach { $pid }  { $about }
-list-job = whyidle attach { $pid }  all { $ranks } ranks that it started
+list-program = whyidle attach { $pid } # { $about }
+list-job = whyidle attach { $pid } # all { $ranks } ranks that it started
 list-gpus = GPU { $gpus }
 list-rank = rank { $rank }
 

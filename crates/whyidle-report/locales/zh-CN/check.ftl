@@ -22,7 +22,7 @@ look-shm-full = /dev/shm 只剩 { $free } GiB，共 { $all } GiB：写满后 wor
 look-memory = 内存剩余 { $free } GiB，共 { $all } GiB。
 look-memory-low = 内存只剩 { $free } GiB，共 { $all } GiB：页缓存变小，数据会被反复读取。
 look-cores = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker，可用 { $cores } 个核。
-look-cores-few = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker（含各自线程），只有 { $cores } 个核：会互相争抢。减少 worker 或线程可能更快。
+look-cores-few = { $ranks } 个 rank，每个 { $workers } 个 DataLoader worker，只有 { $cores } 个核：会互相争抢。减少 worker 可能更快。
 look-files = 最多可打开 { $limit } 个文件。
 look-files-few = 最多只能打开 { $limit } 个文件：worker 多、在途张量多时会不够用。ulimit -n 65536。
 look-storage = 程序在 { $place } 下运行（{ $kind }）。
@@ -49,7 +49,7 @@ look-p2p-far = 这些 GPU 位于不同的 CPU 插槽（{ $pairs }）：传输要
 look-nvlink-down = GPU { $gpu } 只有 { $active } 条 NVLink 处于活动状态，其他卡有 { $most } 条：用 nvidia-smi nvlink -s 查看；重置该卡或送检。
 look-visible = CUDA_VISIBLE_DEVICES={ $value }：程序里的 GPU 0 是本机的 GPU { $first }。
 look-visible-missing = CUDA_VISIBLE_DEVICES={ $value }：本机没有 GPU { $first }（共 { $count } 张）；CUDA 会忽略它以及后面的全部编号。
-look-threads-many = { $ranks } 个 rank 各开 { $threads } 个线程，只有 { $cores } 个核：会互相争抢。请把 OMP_NUM_THREADS 设为 { $cores } / { $ranks } 或更小。
+look-threads-many = { $ranks } 个 rank 各开 { $threads } 个线程，只有 { $cores } 个核：会互相争抢。请把 OMP_NUM_THREADS 设为每个 rank 能分到的核数，或更小。
 look-threads-unset = 没有设置 OMP_NUM_THREADS：{ $ranks } 个 rank 会各开 { $cores } 个线程。torchrun 默认设为 1；开少量几个往往更好。
 look-processes-few = 进程与线程总数上限只有 { $limit }：worker 多时可能启动失败。ulimit -u 65536。
 look-locked-few = 可锁定内存只有 { $limit } KiB：RDMA 需要更多。ulimit -l unlimited；Docker 用 --ulimit memlock=-1。
@@ -115,8 +115,8 @@ symptom-ranks-points = 其他 rank 在集合通信里等 rank { $rank }，看上
 
 list-title = 本机的训练程序
 list-nothing = 本机没有训练程序在运行（在当前用户可见的进程中，没有加载 PyTorch 的）。
-list-program = whyidle attach { $pid }  { $about }
-list-job = whyidle attach { $pid }  它启动的全部 { $ranks } 个 rank
+list-program = whyidle attach { $pid } # { $about }
+list-job = whyidle attach { $pid } # 它启动的全部 { $ranks } 个 rank
 list-gpus = GPU { $gpus }
 list-rank = rank { $rank }
 
