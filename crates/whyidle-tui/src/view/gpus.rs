@@ -39,7 +39,10 @@ const NUMBER: usize = 3;
 const PROGRAM: usize = 11;
 
 pub(super) fn draw(state: &State, focused: bool, pen: &mut Pen<'_>) {
-    let title = pen.word("top-gpus");
+    let mut title = pen.word("top-gpus");
+    if let Some(note) = missing(state) {
+        title = format!("{title} · {}", pen.catalog.message(note));
+    }
     pen.heading(&title, focused);
     if state.rows.is_empty() {
         let text = pen.word("top-nothing");
@@ -65,6 +68,16 @@ pub(super) fn draw(state: &State, focused: bool, pen: &mut Pen<'_>) {
             pen.choose(y + 2);
         }
     }
+}
+
+/// Why there are no samples of GPUs, or no more of them.
+fn missing(state: &State) -> Option<&Message> {
+    let notes = match &state.shown()?.verdict {
+        Ok(verdict) => &verdict.quality,
+        Err(refusal) => &refusal.quality,
+    };
+    let about_gpus = ["note-live-no-gpu", "note-live-gpu-vanished", "note-live-gpu-failed"];
+    notes.iter().map(|note| &note.text).find(|text| about_gpus.contains(&text.id))
 }
 
 /// The columns for which there is room, those that matter most first.

@@ -84,7 +84,11 @@ fn verdict_of(verdict: &Verdict, waited_for: Option<&Program>, pen: &mut Pen<'_>
     let sentence = pen.catalog.sentences(&verdict.ruling.sentence);
     y = prose(&sentence, y + 1, Tone::Plain, pen);
     if let Some(doubt) = doubt {
-        prose(&doubt, y, Tone::Faint, pen);
+        y = prose(&doubt, y, Tone::Faint, pen);
+    }
+    for note in &verdict.quality {
+        let text = pen.catalog.message(&note.text);
+        y = prose(&text, y, Tone::Faint, pen);
     }
 }
 
