@@ -107,16 +107,17 @@ def step_ms(times, begin, end):
 def measure(options):
     with tempfile.TemporaryDirectory(prefix="whyidle-bench-") as folder:
         script, log = pathlib.Path(folder, "train.py"), pathlib.Path(folder, "steps")
+        said = pathlib.Path(folder, "said")
         script.write_text(PROGRAM)
         command = [options.python, script, "--workers", str(options.workers)]
         command += ["--busy", str(options.busy_ms / 1e3), "--asleep", str(options.asleep_ms / 1e3)]
-        with log.open("w") as steps:
-            program = subprocess.Popen(command, stdout=steps)
+        with log.open("w") as steps, said.open("w") as errors:
+            program = subprocess.Popen(command, stdout=steps, stderr=errors)
         try:
             begin = time.time()
             while log.stat().st_size < 2_000:
                 if program.poll() is not None or time.time() - begin > 120:
-                    sys.exit("the program does not train: does --python name a Python with PyTorch?")
+                    sys.exit(f"{said.read_text()}the program does not train: does --python name a Python with PyTorch?")
                 time.sleep(0.2)
             windows, watches = [], []
             for pair in range(options.pairs):
