@@ -7,18 +7,23 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench bench-plan accept
+.PHONY: help demo test test-fast test-python lint bench bench-plan bench-watching accept
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## build whyidle and read the trace that ships with it
 	@echo '> whyidle trace $(EXAMPLE)'
 	@$(CARGO) build --locked --package whyidle
 	@$(CARGO) run --locked --quiet --package whyidle -- trace $(EXAMPLE)
 
-test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a real PyTorch program too
+test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a real PyTorch program and on Ray too
 	WHYIDLE_TEST_PYTHON=$(TEST_PYTHON) $(MAKE) test-fast
+	$(MAKE) test-python
+
+test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
+	$(CARGO) build --locked --package whyidle
+	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
 $(VENV)/ready: requirements-test.txt
 	python3 -m venv $(VENV)
@@ -38,6 +43,10 @@ bench: ## speed, memory and ratios to other tools; results go to bench/results
 
 bench-plan: ## how long a search of strategies takes
 	$(CARGO) run --locked --release --quiet --package whyidle-planner --example search
+
+bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
+	$(CARGO) build --locked --release --package whyidle
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
 
 accept: ## take today's output as right: snapshots, and the screens in both READMEs; read the diff
 	INSTA_UPDATE=always $(CARGO) test --locked --workspace

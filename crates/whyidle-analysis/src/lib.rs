@@ -9,6 +9,7 @@ mod gaps;
 pub mod hostclass;
 pub mod kernelclass;
 pub mod ledger;
+pub mod levels;
 mod lines;
 pub mod operators;
 pub mod ranks;

@@ -1,6 +1,7 @@
 //! From facts to a verdict: which causes hold, what each costs, what to change.
 //!
 //! * `causes/` – one file per cause, one table listing them.
+//! * [`triage`] – the first look by symptom, one file per symptom.
 //! * [`Verdict`] – the result, free of language; the report crate words it.
 
 pub mod case;
@@ -19,6 +20,7 @@ mod ranks;
 mod recording;
 mod refuse;
 mod ruling;
+pub mod triage;
 mod verdict;
 mod what_if;
 

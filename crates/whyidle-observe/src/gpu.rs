@@ -9,6 +9,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use crate::Missing;
 use crate::clock::{now_ns, seconds};
+use crate::links::{Link, links, nvlinks};
 
 /// Names of the library, the first that loads is used. `WHYIDLE_NVML` names another one.
 const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
@@ -62,6 +63,12 @@ pub struct Card {
     pub pcie_most: Option<(u32, u32)>,
     /// Highest clock of the multiprocessors, MHz.
     pub sm_most_mhz: Option<u32>,
+    /// Clock that applications are given, MHz; below the highest where somebody set it.
+    pub sm_set_mhz: Option<u32>,
+    /// Why the clock is not higher now, as NVML's bits.
+    pub throttle: Option<u64>,
+    /// Active NVLinks, and all of them.
+    pub nvlinks: Option<(u32, u32)>,
     /// Processes that compute on it, with their memory in bytes where known. Numbers are the host's.
     pub processes: Vec<(u32, Option<u64>)>,
     /// Counters of unit activity can be read.
@@ -135,6 +142,9 @@ impl Gpus {
                 pcie: device.current_pcie_link_gen().ok().zip(device.current_pcie_link_width().ok()),
                 pcie_most: device.max_pcie_link_gen().ok().zip(device.max_pcie_link_width().ok()),
                 sm_most_mhz: device.max_clock_info(Clock::SM).ok(),
+                sm_set_mhz: device.applications_clock(Clock::SM).ok(),
+                throttle: device.current_throttle_reasons().ok().map(|bits| bits.bits()),
+                nvlinks: nvlinks(device),
                 processes: processes
                     .iter()
                     .map(|process| match process.used_gpu_memory {
@@ -146,6 +156,12 @@ impl Gpus {
             }
         };
         self.devices.iter().enumerate().map(card).collect()
+    }
+
+    /// How the GPUs reach each other.
+    #[must_use]
+    pub fn links(&self) -> Vec<Link> {
+        links(&self.devices, |at| self.nvml.device_by_index(at).ok())
     }
 
     /// A row of `nvml.csv` for each GPU in `wanted`; all GPUs where it is empty.

@@ -16,6 +16,7 @@ pub mod clock;
 pub mod gpu;
 mod jobs;
 pub mod launch;
+pub mod links;
 mod missing;
 pub mod ondemand;
 mod pace;
@@ -31,6 +32,6 @@ mod watch;
 
 pub use missing::Missing;
 pub use permission::stack_permission;
-pub use recorder::{About, Recorder};
+pub use recorder::{About, Recorder, Shelf};
 pub use scratch::Scratch;
 pub use watch::{Flow, Options, Progress, Summary, Watch};

@@ -30,14 +30,42 @@ pub struct About {
     pub more: Map<String, Value>,
 }
 
+/// Where the files of a recording go: a folder, or whoever reads along.
+pub trait Shelf {
+    /// A file that is written from its beginning, and grows.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    fn file(&mut self, name: &'static str) -> io::Result<Box<dyn Write>>;
+
+    /// A file that is written at once, in place of what it was before.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    fn whole(&mut self, name: &'static str, text: &str) -> io::Result<()>;
+}
+
+/// A folder.
+impl Shelf for PathBuf {
+    fn file(&mut self, name: &'static str) -> io::Result<Box<dyn Write>> {
+        Ok(Box::new(File::create(self.join(name))?))
+    }
+
+    fn whole(&mut self, name: &'static str, text: &str) -> io::Result<()> {
+        let draft = self.join(format!(".{name}.new"));
+        fs::write(&draft, text)?;
+        fs::rename(&draft, self.join(name))
+    }
+}
+
 /// A recording being written.
 pub struct Recorder {
-    dir: PathBuf,
+    shelf: Box<dyn Shelf>,
     gpu: Sheet,
     process: Sheet,
     thread: Sheet,
     system: Sheet,
-    stacks: BufWriter<File>,
+    stacks: BufWriter<Box<dyn Write>>,
     known: HashMap<(u32, ThreadStack), usize>,
     /// By stack: process, its parents, the stack, samples.
     table: Vec<(u32, Vec<u32>, ThreadStack, u64)>,
@@ -47,12 +75,12 @@ pub struct Recorder {
 
 /// A table that is written row by row.
 struct Sheet {
-    out: BufWriter<File>,
+    out: BufWriter<Box<dyn Write>>,
 }
 
 impl Sheet {
-    fn create(dir: &Path, name: &str, header: &str) -> io::Result<Self> {
-        let mut out = BufWriter::new(File::create(dir.join(name))?);
+    fn create(shelf: &mut dyn Shelf, name: &'static str, header: &str) -> io::Result<Self> {
+        let mut out = BufWriter::new(shelf.file(name)?);
         writeln!(out, "{header}")?;
         Ok(Self { out })
     }
@@ -69,24 +97,27 @@ impl Recorder {
     /// Where the folder or a file in it cannot be written.
     pub fn create(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
+        Self::on(Box::new(dir.to_owned()))
+    }
+
+    /// Starts a recording on a shelf.
+    ///
+    /// # Errors
+    /// Where the shelf refuses.
+    pub fn on(mut shelf: Box<dyn Shelf>) -> io::Result<Self> {
+        let on = shelf.as_mut();
         Ok(Self {
-            dir: dir.to_owned(),
-            gpu: Sheet::create(dir, "nvml.csv", &gpu::columns())?,
-            process: Sheet::create(dir, "proc.csv", process::COLUMNS)?,
-            thread: Sheet::create(dir, "threads.csv", process::THREAD_COLUMNS)?,
-            system: Sheet::create(dir, "system.csv", system::COLUMNS)?,
-            stacks: BufWriter::new(File::create(dir.join("stacks.jsonl"))?),
+            gpu: Sheet::create(on, "nvml.csv", &gpu::columns())?,
+            process: Sheet::create(on, "proc.csv", process::COLUMNS)?,
+            thread: Sheet::create(on, "threads.csv", process::THREAD_COLUMNS)?,
+            system: Sheet::create(on, "system.csv", system::COLUMNS)?,
+            stacks: BufWriter::new(on.file("stacks.jsonl")?),
+            shelf,
             known: HashMap::new(),
             table: Vec::new(),
             flushed: Instant::now(),
             failed: None,
         })
-    }
-
-    /// Where the recording is written.
-    #[must_use]
-    pub fn dir(&self) -> &Path {
-        &self.dir
     }
 
     pub(crate) fn gpu_rows(&mut self, rows: &[String]) {
@@ -186,9 +217,7 @@ impl Recorder {
         value.insert("pids".to_owned(), json!(about.pids));
         value.insert("missing".to_owned(), about.missing.iter().map(Missing::to_json).collect());
         value.extend(about.more.clone());
-        let draft = self.dir.join(".recording.json.new");
-        fs::write(&draft, format!("{:#}\n", Value::Object(value)))?;
-        fs::rename(&draft, self.dir.join("recording.json"))
+        self.shelf.whole("recording.json", &format!("{:#}\n", Value::Object(value)))
     }
 
     /// Ends the recording: everything to disk, and the stacks in their collapsed form too.
@@ -207,7 +236,7 @@ impl Recorder {
             }
             collapsed.push_str(&format!(" {count}\n"));
         }
-        fs::write(self.dir.join("stacks.txt"), collapsed)?;
+        self.shelf.whole("stacks.txt", &collapsed)?;
         self.describe(about)?;
         self.failed.take().map_or(Ok(()), Err)
     }

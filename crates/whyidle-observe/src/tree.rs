@@ -12,7 +12,7 @@ use crate::torch::{Software, software};
 const MOST: usize = 4_096;
 
 /// Environment variables that bear on speed or on a process's place in its job.
-const ENVIRONMENT: [&str; 15] = [
+const ENVIRONMENT: [&str; 22] = [
     "RANK",
     "LOCAL_RANK",
     "WORLD_SIZE",
@@ -28,6 +28,13 @@ const ENVIRONMENT: [&str; 15] = [
     "KINETO_IPC_SOCKET_DIR",
     "TORCHINDUCTOR_COMPILE_THREADS",
     "LD_PRELOAD",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "NVIDIA_TF32_OVERRIDE",
+    "PYTHONDEVMODE",
+    "PYTHONMALLOC",
+    "TORCHDYNAMO_DISABLE",
+    "TORCH_COMPILE_DISABLE",
+    "TORCH_DISTRIBUTED_DEBUG",
 ];
 const ENVIRONMENT_FAMILIES: [&str; 3] = ["NCCL_", "PYTORCH_", "TORCH_NCCL_"];
 

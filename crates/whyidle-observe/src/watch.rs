@@ -195,22 +195,43 @@ impl Watch {
 
     /// Samples until `until` says stop, asked ten times a second, or the program is gone.
     pub fn run(&mut self, until: &mut dyn FnMut(&Progress) -> Flow) {
-        const LONGEST_SLEEP: Duration = Duration::from_millis(100);
         loop {
-            let now = Instant::now();
-            self.sample(now);
-            self.recorder.tick();
-            self.progress.elapsed = self.started.0.elapsed();
-            self.progress.training_for = self.first_training.map_or(Duration::ZERO, |first| first.elapsed());
-            if until(&self.progress) == Flow::Stop || !self.is_alive() {
+            let pause = self.turn();
+            if until(&self.progress) == Flow::Stop {
                 return;
             }
-            let p = &self.paces;
-            let next =
-                [&p.gpu, &p.process, &p.main, &p.worker].map(Pace::due).into_iter().min().unwrap_or(now);
-            let sleep = next.saturating_duration_since(Instant::now()).min(LONGEST_SLEEP);
-            std::thread::sleep(sleep.max(Duration::from_millis(1)));
+            match pause {
+                Some(pause) => std::thread::sleep(pause),
+                None => return,
+            }
         }
+    }
+
+    /// Samples what is due. How long to pause until the next turn; `None` once the program is gone.
+    pub fn turn(&mut self) -> Option<Duration> {
+        const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+        let now = Instant::now();
+        self.sample(now);
+        self.recorder.tick();
+        self.progress.elapsed = self.started.0.elapsed();
+        self.progress.training_for = self.first_training.map_or(Duration::ZERO, |first| first.elapsed());
+        if !self.is_alive() {
+            return None;
+        }
+        let p = &self.paces;
+        let next = [&p.gpu, &p.process, &p.main, &p.worker].map(Pace::due).into_iter().min().unwrap_or(now);
+        let pause = next.saturating_duration_since(Instant::now()).min(LONGEST_PAUSE);
+        Some(pause.max(Duration::from_millis(1)))
+    }
+
+    /// Writes what is known so far as `recording.json`, while the watch goes on.
+    ///
+    /// # Errors
+    /// Where it could not be written.
+    pub fn describe(&mut self, command: Vec<String>) -> io::Result<()> {
+        let summary = self.summary();
+        let pids = summary.tree.drivers().map(|driver| driver.pid).collect();
+        self.recorder.describe(&About { command, pids, missing: summary.missing, more: summary.more })
     }
 
     fn is_alive(&self) -> bool {
@@ -412,7 +433,7 @@ impl Watch {
         let process = |member: &Member| {
             json!({
                 "pid": member.pid, "ppid": member.ppid, "started": member.started, "name": member.name,
-                "role": member.role.id(), "rank": member.number("RANK"), "local_rank": member.number("LOCAL_RANK"),
+                "command": member.command, "role": member.role.id(), "rank": member.number("RANK"), "local_rank": member.number("LOCAL_RANK"),
                 "gpu_files": member.gpu_files, "environment": member.environment,
             })
         };

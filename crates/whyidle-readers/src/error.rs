@@ -58,7 +58,9 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+    /// `path` cannot be read, for this reason.
+    #[must_use]
+    pub fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
     }
 

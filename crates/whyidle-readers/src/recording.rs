@@ -4,6 +4,7 @@
 //! Everything is found by name and everything is optional: a missing field is a missing
 //! fact, an unknown one is ignored, one of an unexpected type counts as missing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -86,6 +87,8 @@ pub struct Recording {
     pub stages: Option<u32>,
     /// The processes that drive GPUs, as `pids` lists them.
     pub drivers: Vec<Driver>,
+    /// The command line of processes, where it was recorded of each.
+    pub commands: BTreeMap<u32, Vec<String>>,
     /// When the run was steady and undisturbed, Unix seconds.
     pub steady: Option<(f64, f64)>,
     /// What could not be had: what, why, and the detail.
@@ -152,6 +155,12 @@ pub fn read_file(path: &Path) -> Result<Recording, ReadError> {
     }
 }
 
+/// What `recording.json` says, from its text; `None` where that is no JSON object.
+#[must_use]
+pub fn from_text(text: &[u8]) -> Option<Recording> {
+    serde_json::from_slice::<Value>(text).ok().filter(Value::is_object).map(|value| from_json(&value))
+}
+
 fn byte_of(text: &[u8], error: &serde_json::Error) -> u64 {
     let lines = text.split_inclusive(|&b| b == b'\n').take(error.line().saturating_sub(1));
     let before: usize = lines.map(<[u8]>::len).sum();
@@ -204,6 +213,7 @@ fn from_json(value: &Value) -> Recording {
                 gpu: driven::gpu_index(value, Some(pid)),
             })
             .collect(),
+        commands: driven::commands(value),
         steady: f.seconds("steady_from").zip(f.seconds("steady_until")).filter(|(from, until)| from < until),
         missing: driven::missing(value),
         open_files_limit: f.get("open_files_limit").and_then(Value::as_u64),

@@ -21,6 +21,8 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
             include_str!(concat!("../locales/", $folder, "/ranks.ftl")),
+            include_str!(concat!("../locales/", $folder, "/check.ftl")),
+            include_str!(concat!("../locales/", $folder, "/top.ftl")),
         ]
     };
 }
@@ -199,7 +201,8 @@ impl Catalog {
     }
 
     /// `188 ms`.
-    pub(crate) fn time(&self, ns: i64) -> String {
+    #[must_use]
+    pub fn time(&self, ns: i64) -> String {
         self.quantity(&quantity::time(ns))
     }
 
@@ -209,7 +212,8 @@ impl Catalog {
     }
 
     /// `31 %`.
-    pub(crate) fn share(&self, share: f64) -> String {
+    #[must_use]
+    pub fn share(&self, share: f64) -> String {
         self.quantity(&quantity::share(share))
     }
 
@@ -229,7 +233,8 @@ impl Catalog {
     }
 
     /// Sentences one after the other.
-    pub(crate) fn sentences(&self, messages: &[Message]) -> String {
+    #[must_use]
+    pub fn sentences(&self, messages: &[Message]) -> String {
         let sentences: Vec<_> = messages.iter().map(|message| self.message(message)).collect();
         sentences.join(&self.word("sentence-gap"))
     }

@@ -11,8 +11,16 @@ const SAME_AS_TRACED: f64 = 0.02;
 
 impl Catalog {
     /// Name of a ledger line.
-    pub(crate) fn line(&self, id: &str) -> String {
+    #[must_use]
+    pub fn line(&self, id: &str) -> String {
         self.first_of(&[format!("line-{}", key_of(id)), format!("cause-{}-name", key_of(id))], id)
+    }
+
+    /// How the step was found: `12 batches counted from outside`.
+    #[must_use]
+    pub fn steps_found(&self, step: &Step) -> String {
+        let count = [("count", FluentValue::from(step.count as f64))];
+        self.format(&format!("report-steps-{}", step.found_by), &count)
     }
 
     /// Short name of a cause, as it stands in a table or after "the next limit".

@@ -32,4 +32,4 @@ pub use plan::{
     CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,
     render_plan_text,
 };
-pub use text::{Item, Mark, TextOptions, refusal_text, render_items, render_text};
+pub use text::{Item, Mark, TextOptions, bar, refusal_text, render_items, render_text, wrap};

@@ -7,6 +7,7 @@
 )]
 #![allow(clippy::missing_safety_doc, reason = "NVML's own documentation says what each pointer must be")]
 
+pub mod links;
 pub mod replay;
 
 use std::ffi::{c_char, c_uint, c_ulonglong};
@@ -87,6 +88,14 @@ values! {
     nvmlDeviceGetEnforcedPowerLimit => "power_limit_mw";
     /// The limit as shipped, mW.
     nvmlDeviceGetPowerManagementDefaultLimit => "power_limit_mw";
+    /// Generation of the PCIe link now.
+    nvmlDeviceGetCurrPcieLinkGeneration => "pcie_generation";
+    /// Width of the PCIe link now.
+    nvmlDeviceGetCurrPcieLinkWidth => "pcie_width";
+    /// Generation that card and slot allow.
+    nvmlDeviceGetMaxPcieLinkGeneration => "pcie_generation_most";
+    /// Width that card and slot allow.
+    nvmlDeviceGetMaxPcieLinkWidth => "pcie_width_most";
 }
 
 /// Starts the library.

@@ -13,7 +13,7 @@ use crate::values::{duration, step_ms, step_range, whole};
 #[command(version, disable_help_subcommand = true)]
 #[command(
     after_help = "Examples:\n  whyidle                    lists the training programs of this machine\n  \
-    whyidle attach 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
+    whyidle attach 4711\n  whyidle top 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -44,6 +44,9 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Watch a running program from outside, and give the verdict
     Attach(AttachOptions),
+    /// Show GPUs, whom they wait for, stacks and history on a dashboard
+    #[cfg(feature = "tui")]
+    Top(TopOptions),
     /// Check the machine, and a running program, for settings that cost speed
     Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
@@ -141,7 +144,7 @@ pub(crate) struct DigestOptions {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// The true step time in milliseconds, measured without a profiler
-    #[arg(long, value_name = "MS", value_parser = positive_ms)]
+    #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,
     /// Read what a trace's directory says of the run, as when the directory is given
     #[arg(long)]
@@ -165,7 +168,7 @@ pub(crate) struct MergeOptions {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Show this rank at the top [default: the one the others wait for]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) rank: Option<u32>,
     #[command(flatten)]
     pub(crate) showing: Showing,
@@ -250,13 +253,55 @@ pub(crate) struct RunOptions {
     pub(crate) command: Vec<String>,
 }
 
+/// Options of `top`.
+#[cfg(feature = "tui")]
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle top                      all training programs of this machine\n  \
+    whyidle top 4711\n  whyidle top --replay whyidle-recording/\n  whyidle top --once | less\n\n\
+    Exit status: 0 ended by a key or one picture printed, 1 nothing to show, 2 bad usage or no terminal."
+)]
+pub(crate) struct TopOptions {
+    /// Training programs, or whatever started them [default: all of this machine]
+    #[arg(value_name = "PID", value_parser = whole::<u32>(PIDS))]
+    pub(crate) pids: Vec<u32>,
+    /// Play a recording instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["pids", "gpu", "no_stacks", "for_"])]
+    pub(crate) replay: Option<PathBuf>,
+    /// Begin this long after the recording's first sample [default: 10s; with --once: its end]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "replay")]
+    pub(crate) at: Option<Duration>,
+    /// Sample these GPUs only, by their physical number; may be given several times
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
+    pub(crate) gpu: Vec<u32>,
+    /// Do not read Python stacks
+    #[arg(long)]
+    pub(crate) no_stacks: bool,
+    /// Print one picture as text
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// With --once: how long to watch before [default: 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "once")]
+    pub(crate) for_: Option<Duration>,
+}
+
 /// Options of `check`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  whyidle check\n  whyidle check 4711")]
+#[command(
+    after_help = "Examples:\n  whyidle check                    the machine\n  whyidle check 4711               and a program, watched for 10 s\n  \
+    whyidle check 4711 --for 60s\n  whyidle check whyidle-recording/ the symptoms of a recording\n\n\
+    Exit status: 0 checked, whatever was found, 1 nothing to check, 2 bad usage or unreadable input."
+)]
 pub(crate) struct CheckOptions {
-    /// A training program, or whatever started it
-    #[arg(value_name = "PID", value_parser = whole::<u32>(PIDS))]
-    pub(crate) pid: Option<u32>,
+    /// A training program, or whatever started it; or the directory of a recording
+    #[arg(value_name = "PID|DIR")]
+    pub(crate) what: Option<PathBuf>,
+    /// How long to watch the program
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub(crate) for_: Duration,
+    /// Check settings only
+    #[arg(long)]
+    pub(crate) no_watch: bool,
 }
 
 /// Options of `diagnose`.

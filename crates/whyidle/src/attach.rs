@@ -3,37 +3,20 @@
 use serde_json::{Map, json};
 use whyidle_diagnosis::Message;
 use whyidle_observe::launch::interruption;
-use whyidle_observe::tree::Tree;
-use whyidle_observe::{Missing, Options, Watch, stack_permission};
+use whyidle_observe::{Options, Watch};
 
+use crate::REFUSED;
 use crate::args::AttachOptions;
-use crate::live::{Place, Ticker, until, unwritten};
+use crate::live::{Place, Ticker, training, until, unwritten};
 use crate::output::Output;
-use crate::{REFUSED, UNREADABLE};
-
-fn not_permitted(pid: u32, missing: &Missing) -> Message {
-    let id = if missing.code == "other-user" { "cli-live-other-user" } else { "cli-live-no-permission" };
-    Message::new(id).name("pid", pid.to_string()).name("detail", &missing.detail)
-}
 
 pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     let pids: Vec<u32> = options.pids.iter().chain(&options.more_pids).copied().collect();
-    let tree = Tree::of(&pids);
-    if let Some(gone) = pids.iter().find(|pid| !tree.members.iter().any(|member| member.pid == **pid)) {
-        let error = Message::new("cli-live-no-process").name("pid", gone.to_string());
-        output.error(&error, Some(&Message::new("cli-live-list")));
-        return UNREADABLE;
-    }
-    let Some(driver) = tree.drivers().next() else {
-        // Whoever may not look into a process does not see what it has loaded either.
-        if let Some(missing) = stack_permission(pids[0]) {
-            output.error(&not_permitted(pids[0], &missing), Some(&Message::new("cli-live-permission-hint")));
-            return REFUSED;
-        }
-        let error = Message::new("cli-live-no-training").name("pid", pids[0].to_string());
-        output.error(&error, Some(&Message::new("cli-live-list")));
-        return REFUSED;
+    let tree = match training(&pids, output) {
+        Ok(tree) => tree,
+        Err(status) => return status,
     };
+    let Some(driver) = tree.drivers().next() else { return REFUSED };
     output.hint(
         &Message::new("cli-live-watching")
             .name("pid", driver.pid.to_string())

@@ -1,38 +1,112 @@
-//! `whyidle check`: the quick look; and `whyidle` alone: the training programs of this machine.
+//! `whyidle check`: the quick look at settings, and the triage by symptom of a program that is watched for a moment,
+//! or of a recording.
 
+use std::path::Path;
+
+use serde_json::Map;
 use whyidle_diagnosis::Message;
 use whyidle_observe::check::{Check, State, checks};
-use whyidle_observe::tree::{Member, Tree, training_programs};
+use whyidle_observe::launch::interruption;
+use whyidle_observe::tree::Tree;
+use whyidle_observe::{Options, Recorder, Watch, stack_permission};
+use whyidle_readers::ReadError;
 use whyidle_report::{Item, Mark, render_items};
 
 use crate::args::CheckOptions;
+use crate::live::{Ticker, not_permitted, until, unwritten};
 use crate::output::Output;
-use crate::{REACHED, UNREADABLE};
+use crate::triage::{Subject, Triage, look};
+use crate::{REACHED, REFUSED, UNREADABLE};
 
 pub(crate) fn run(options: &CheckOptions, output: &Output) -> u8 {
-    let tree = options.pid.map(|pid| Tree::of(&[pid]));
-    if let (Some(pid), Some(tree)) = (options.pid, &tree)
-        && tree.members.is_empty()
-    {
+    let Some(what) = &options.what else {
+        let items = checks(None).iter().map(item).collect();
+        return print(&[("look-title", items)], "whyidle", output);
+    };
+    match what.to_str().and_then(|text| text.parse::<u32>().ok()) {
+        Some(pid) => program(pid, options, output),
+        None => recording(what, output),
+    }
+}
+
+fn print(sections: &[(&'static str, Vec<Item>)], next: &str, output: &Output) -> u8 {
+    let text = render_items(sections, next, &output.catalog, &output.text_options(false));
+    output.data(&text, REACHED)
+}
+
+fn recording(dir: &Path, output: &Output) -> u8 {
+    let found = std::fs::read_dir(dir)
+        .map_err(|error| ReadError::io(dir, error))
+        .and_then(|_| look(dir, Subject::Recording(dir)));
+    match found {
+        Ok(Some(Triage { items, next })) => {
+            let next = next.unwrap_or_else(|| format!("whyidle diagnose {}", dir.display()));
+            print(&[("symptom-title", items)], &next, output)
+        }
+        Ok(None) => {
+            let error = Message::new("cli-check-no-samples").name("dir", dir.display().to_string());
+            output.error(&error, Some(&Message::new("refusal-no-samples-hint")));
+            REFUSED
+        }
+        Err(error) => {
+            output.read_error(&error);
+            UNREADABLE
+        }
+    }
+}
+
+fn program(pid: u32, options: &CheckOptions, output: &Output) -> u8 {
+    let tree = Tree::of(&[pid]);
+    if tree.members.is_empty() {
         let error = Message::new("cli-live-no-process").name("pid", pid.to_string());
         output.error(&error, Some(&Message::new("cli-live-list")));
         return UNREADABLE;
     }
     let mut items: Vec<Item> = Vec::new();
-    if let (Some(pid), Some(tree)) = (options.pid, &tree)
-        && tree.drivers().next().is_none()
-    {
-        let text = Message::new("cli-live-no-training").name("pid", pid.to_string());
+    let mut sections = Vec::new();
+    let mut next = None;
+    if tree.drivers().next().is_none() {
+        let none = || Message::new("cli-live-no-training").name("pid", pid.to_string());
+        let text = stack_permission(pid).map_or_else(none, |missing| not_permitted(pid, &missing));
         items.push(Item { mark: Mark::Suspect, text });
+    } else if !options.no_watch {
+        match watched(pid, options, output) {
+            Ok(Some(found)) => {
+                next = found.next;
+                sections.push(("symptom-title", found.items));
+            }
+            Ok(None) => {}
+            Err(status) => return status,
+        }
     }
-    items.extend(checks(tree.as_ref()).iter().map(item));
-    let next = match options.pid {
-        Some(pid) => format!("whyidle attach {pid}"),
-        None => "whyidle".to_owned(),
-    };
-    let text = render_items("look-title", &items, &next, &output.catalog, &output.text_options(false));
-    output.data(&text, REACHED)
+    // What the program has loaded may have changed while it was watched; its settings were those at the start.
+    items.extend(checks(Some(&tree)).iter().map(item));
+    sections.push(("look-title", items));
+    print(&sections, &next.unwrap_or_else(|| format!("whyidle attach {pid}")), output)
 }
+
+/// Watches the program for a moment, into a folder that does not stay.
+fn watched(pid: u32, options: &CheckOptions, output: &Output) -> Result<Option<Triage>, u8> {
+    let failed = |error: std::io::Error| unwritten(&error, output);
+    let folder = tempfile::Builder::new().prefix("whyidle-").tempdir().map_err(failed)?;
+    let recorder = Recorder::create(folder.path()).map_err(failed)?;
+    let interrupted = interruption();
+    let mut watch = Watch::new(&[pid], recorder, Options::default());
+    let command = watch.tree().drivers().next().map(|driver| driver.command.clone()).unwrap_or_default();
+    let mut ticker = Ticker::new();
+    watch.run(&mut |progress| {
+        ticker.tick(progress, options.for_, output);
+        until(interrupted.is_set() || progress.elapsed >= options.for_)
+    });
+    watch.finish(command, Vec::new(), Map::new()).map_err(failed)?;
+    look(folder.path(), Subject::Process(pid)).map_err(|error| {
+        output.read_error(&error);
+        UNREADABLE
+    })
+}
+
+/// What is counted, so that words can follow the number.
+const COUNTED: [&str; 4] = ["ranks", "workers", "threads", "cores"];
 
 fn item(check: &Check) -> Item {
     let mark = match check.state {
@@ -42,38 +116,10 @@ fn item(check: &Check) -> Item {
     };
     let mut text = Message::new(check.id);
     for (name, value) in &check.found {
-        text = text.name(name, value);
+        text = match value.parse::<i64>() {
+            Ok(count) if COUNTED.contains(name) => text.count(name, count),
+            _ => text.name(name, value),
+        };
     }
     Item { mark, text }
-}
-
-/// Lists the training programs that run on this machine, with the command to type.
-pub(crate) fn list(output: &Output) -> u8 {
-    let programs = training_programs();
-    let line = |member: &Member| {
-        let gpus: Vec<String> = member.gpu_files.iter().map(u32::to_string).collect();
-        let id = if gpus.is_empty() { "list-program" } else { "list-program-gpu" };
-        let mut text = Message::new(id)
-            .name("pid", member.pid.to_string())
-            .name("command", shortened(&member.command.join(" ")));
-        if !gpus.is_empty() {
-            text = text.name("gpus", gpus.join(", "));
-        }
-        Item { mark: Mark::Plain, text }
-    };
-    let items: Vec<Item> = programs.iter().map(line).collect();
-    let (title, next) = match programs.first() {
-        Some(first) => ("list-title", format!("whyidle attach {}", first.pid)),
-        None => ("list-nothing", "whyidle run -- python train.py".to_owned()),
-    };
-    let text = render_items(title, &items, &next, &output.catalog, &output.text_options(false));
-    output.data(&text, REACHED)
-}
-
-fn shortened(command: &str) -> String {
-    const LONGEST: usize = 200;
-    if command.chars().count() <= LONGEST {
-        return command.to_owned();
-    }
-    command.chars().take(LONGEST - 1).chain(['…']).collect()
 }

@@ -82,15 +82,22 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
         events: *rows,
         rank: None,
     };
+    let run = about(recorded, is_described, &signals);
+    let rows = found.files.iter().map(|(_, rows)| rows).sum();
+    let run = Run { rank, dropped: found.dropped, rows, ..run };
+    Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect() })
+}
+
+/// What a recording says of its run. `is_described`: it says anything at all.
+pub(crate) fn about(recorded: Recording, is_described: bool, signals: &Signals) -> Run {
     // Without a description, a process that shows the work of several ranks is one of at least two.
     let is_rank = signals.main.as_ref().is_some_and(|main| main.is_rank);
-    let world = recorded.world.unwrap_or(if is_rank { 2 } else { 1 });
-    let run = Run {
+    Run {
         observed_step_ns: recorded.observed_step_ms_mean.map(|ms| (ms * 1e6).round() as i64),
         timed_steps: recorded.timed_steps.unwrap_or(u32::try_from(recorded.steps_host_ms.len()).unwrap_or(0)),
-        world,
+        world: recorded.world.unwrap_or(if is_rank { 2 } else { 1 }),
         world_known: recorded.world.is_some() || is_described && !is_rank,
-        rank,
+        rank: recorded.rank,
         watched_ranks: recorded.drivers.len(),
         no_gpu: recorded
             .missing
@@ -103,10 +110,9 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
         command: recorded.command,
         gpu: recorded.gpu,
         missing: recorded.missing,
-        dropped: found.dropped,
-        rows: found.files.iter().map(|(_, rows)| rows).sum(),
-    };
-    Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect() })
+        dropped: 0,
+        rows: 0,
+    }
 }
 
 /// Codes of a missing GPU that say that there is none to be seen, not that it could not be read.
@@ -116,15 +122,23 @@ fn ns(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }
 
+/// The stretch in which a run was steady, where its recording names one.
+pub(crate) fn steady(samples: &Samples, recorded: &Recording) -> Samples {
+    match recorded.steady {
+        Some((from, until)) => samples.between(ns(from), ns(until)),
+        None => samples.clone(),
+    }
+}
+
 /// What is known of a recording's processes and times, for its signals.
-fn hints(recorded: &Recording, drivers: Vec<u32>, gpu: Option<u32>) -> Hints {
+pub(crate) fn hints(recorded: &Recording, drivers: Vec<u32>, gpu: Option<u32>) -> Hints {
     let steady = recorded.steady.map(|(from, until)| (ns(from), ns(until)));
     Hints { drivers, gpu, steady, began: recorded.began }
 }
 
 /// Of several ranks the one whose GPU is idle most: a rank that waits for others sits in a collective, and its GPU
 /// looks busy.
-fn the_one_waited_for(samples: &Samples, recorded: &Recording) -> (Signals, Option<u32>) {
+pub(crate) fn the_one_waited_for(samples: &Samples, recorded: &Recording) -> (Signals, Option<u32>) {
     let of = |pid: Option<u32>, gpu: Option<u32>| {
         signals(samples, &hints(recorded, pid.into_iter().collect(), gpu))
     };

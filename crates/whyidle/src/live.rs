@@ -1,16 +1,17 @@
-//! What `attach` and `run` share: where the recording goes, what is said meanwhile, and the verdict at the end.
+//! What `attach`, `run` and `top` share: whom they watch, where the recording goes, what is said meanwhile, and the verdict at the end.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use whyidle_diagnosis::{Arg, Message, Verdict};
-use whyidle_observe::{Flow, Progress, Recorder, Scratch};
+use whyidle_observe::tree::Tree;
+use whyidle_observe::{Flow, Missing, Progress, Recorder, Scratch, stack_permission};
 
 use crate::args::LiveOptions;
 use crate::output::Output;
 use crate::show::{NoVerdict, show};
-use crate::{UNREADABLE, diagnose};
+use crate::{REFUSED, UNREADABLE, diagnose};
 
 /// Where a recording is written.
 pub(crate) struct Place {
@@ -114,6 +115,34 @@ impl Ticker {
             );
         }
     }
+}
+
+/// Why a process cannot be looked into.
+pub(crate) fn not_permitted(pid: u32, missing: &Missing) -> Message {
+    let id = if missing.code == "other-user" { "cli-live-other-user" } else { "cli-live-no-permission" };
+    Message::new(id).name("pid", pid.to_string()).name("detail", &missing.detail)
+}
+
+/// The programs of `pids`, at least one of which trains; else the exit status, once the reason is said.
+pub(crate) fn training(pids: &[u32], output: &Output) -> Result<Tree, u8> {
+    let tree = Tree::of(pids);
+    if let Some(gone) = pids.iter().find(|pid| !tree.members.iter().any(|member| member.pid == **pid)) {
+        let error = Message::new("cli-live-no-process").name("pid", gone.to_string());
+        output.error(&error, Some(&Message::new("cli-live-list")));
+        return Err(UNREADABLE);
+    }
+    if tree.drivers().next().is_some() {
+        return Ok(tree);
+    }
+    let first = pids.first().copied().unwrap_or_default();
+    // Whoever may not look into a process does not see what it has loaded either.
+    if let Some(missing) = stack_permission(first) {
+        output.error(&not_permitted(first, &missing), Some(&Message::new("cli-live-permission-hint")));
+        return Err(REFUSED);
+    }
+    let error = Message::new("cli-live-no-training").name("pid", first.to_string());
+    output.error(&error, Some(&Message::new("cli-live-list")));
+    Err(REFUSED)
 }
 
 /// Goes on until `whole` has passed or somebody interrupts.

@@ -10,6 +10,8 @@ mod digest;
 mod explain;
 mod generate;
 #[cfg(target_os = "linux")]
+mod list;
+#[cfg(target_os = "linux")]
 mod live;
 mod output;
 mod plan;
@@ -17,7 +19,11 @@ mod progress;
 #[cfg(target_os = "linux")]
 mod run;
 mod show;
+#[cfg(feature = "tui")]
+mod top;
 mod trace;
+#[cfg(target_os = "linux")]
+mod triage;
 mod usage;
 mod values;
 
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
         Some(Command::Digest(options)) => digest::digest(options, &output),
         Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
+        #[cfg(feature = "tui")]
+        Some(Command::Top(options)) => top::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),
@@ -65,7 +73,7 @@ fn live_command(command: Option<&Command>, output: &Output) -> u8 {
         Some(Command::Check(options)) => check::run(options, output),
         Some(Command::Run(options)) => run::run(options, output),
         Some(Command::Attach(options)) => attach::run(options, output),
-        _ => check::list(output),
+        _ => list::run(output),
     }
 }
 

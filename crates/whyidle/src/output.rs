@@ -13,15 +13,18 @@ use crate::args::{Args, When};
 pub(crate) struct Output {
     /// Wording.
     pub(crate) catalog: Catalog,
-    colour: bool,
+    /// Use colours.
+    pub(crate) colour: bool,
     /// Show progress.
     pub(crate) progress: bool,
     /// Progress was asked for, not only allowed.
     pub(crate) progress_always: bool,
 }
 
-/// Columns where no terminal says how many there are.
+/// Columns and lines where no terminal says how many there are.
 const DEFAULT_WIDTH: usize = 80;
+#[cfg(feature = "tui")]
+const DEFAULT_LINES: usize = 24;
 
 impl Output {
     pub(crate) fn new(args: &Args) -> Self {
@@ -44,6 +47,14 @@ impl Output {
     pub(crate) fn plain(lang: Option<&str>) -> Self {
         let catalog = Catalog::new(language(lang));
         Self { catalog, colour: false, progress: false, progress_always: false }
+    }
+
+    /// Lines of the terminal.
+    #[cfg(feature = "tui")]
+    pub(crate) fn lines() -> usize {
+        let lines = std::env::var("LINES").ok().and_then(|lines| lines.parse().ok());
+        let terminal = || terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+        lines.or_else(terminal).filter(|&lines| lines > 0).unwrap_or(DEFAULT_LINES)
     }
 
     /// How text is set on this terminal.

@@ -1,5 +1,7 @@
 //! Which GPU a process drives, and what a recorder could not have.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// Physical number of the GPU that process `pid` drives: by the driver's list of processes, else by the
@@ -63,6 +65,17 @@ pub(super) fn others_on_gpu(value: &Value) -> Vec<(u32, u32, Option<u64>)> {
     others
 }
 
+/// The command lines of processes.
+pub(super) fn commands(value: &Value) -> BTreeMap<u32, Vec<String>> {
+    let list = value.get("processes").and_then(Value::as_array).into_iter().flatten();
+    let one = |process: &Value| {
+        let pid = u32::try_from(process.get("pid")?.as_u64()?).ok()?;
+        let words = process.get("command")?.as_array()?;
+        Some((pid, words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()))
+    };
+    list.filter_map(one).collect()
+}
+
 /// What could not be had: what, why, and the detail.
 pub(super) fn missing(value: &Value) -> Vec<(String, String, String)> {
     let list = value.get("missing").and_then(Value::as_array).into_iter().flatten();
@@ -99,6 +112,13 @@ mod tests {
         assert_eq!(gpu_index(&json!({}), None), None);
         let ranked = json!({"processes": [{"pid": 7, "rank": null}, {"pid": 8, "rank": 1}]});
         assert_eq!((rank(&ranked, 7), rank(&ranked, 8), rank(&ranked, 9)), (None, Some(1), None));
+    }
+
+    #[test]
+    fn commands_belong_to_processes() {
+        let value =
+            json!({"processes": [{"pid": 7, "command": ["python", "a.py"]}, {"pid": 8}, {"command": ["x"]}]});
+        assert_eq!(commands(&value), [(7, vec!["python".to_owned(), "a.py".to_owned()])].into());
     }
 
     #[test]

@@ -12,46 +12,78 @@ pub(super) fn read(bytes: &[u8]) -> (Table, u64) {
     let text = String::from_utf8_lossy(bytes);
     // A last line without its end was cut off: its last value may be half a value.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let mut lines = whole.lines();
-    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
-    let mut dropped = u64::from(whole.len() + 1 < text.len());
-    let Some(time) = header.iter().position(|name| *name == "t") else { return (Table::default(), dropped) };
-    let mut table = Table::default();
-    let mut numbers: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    // By column: values that are neither a number nor empty.
-    let mut garbled: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut words: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for (at, name) in header.iter().enumerate() {
-        match *name {
-            "t" | "" => {}
-            name if WORDS.contains(&name) => _ = words.insert(at, Vec::new()),
-            _ => _ = numbers.insert(at, Vec::new()),
-        }
-    }
-    for line in lines {
+    let (mut sheet, mut table) = (Sheet::default(), Table::default());
+    whole.lines().for_each(|line| sheet.line(line, &mut table));
+    let dropped = sheet.dropped + sheet.garbled(&table) + u64::from(whole.len() + 1 < text.len());
+    (table, dropped)
+}
+
+/// Reads a table line by line; the first line names the columns.
+#[derive(Debug, Default)]
+pub(super) struct Sheet {
+    header: Option<Vec<String>>,
+    /// Lines that made no sense.
+    pub(super) dropped: u64,
+    /// By column: values that are neither a number nor empty.
+    garbled: BTreeMap<String, u64>,
+}
+
+impl Sheet {
+    pub(super) fn line(&mut self, line: &str, table: &mut Table) {
+        let Some(header) = &self.header else {
+            self.begin(line, table);
+            return;
+        };
+        let Some(time) = header.iter().position(|name| name == "t") else { return };
         let fields = split(line);
         let Some(t) =
             fields.get(time).filter(|_| fields.len() == header.len()).and_then(|text| nanoseconds(text))
         else {
-            dropped += 1;
-            continue;
+            self.dropped += 1;
+            return;
         };
         table.t.push(t);
-        for (at, column) in &mut numbers {
-            let value = fields[*at].trim().parse();
-            *garbled.entry(*at).or_default() += u64::from(value.is_err() && !fields[*at].trim().is_empty());
-            column.push(value.unwrap_or(f64::NAN));
-        }
-        for (at, column) in &mut words {
-            column.push(fields[*at].clone());
+        for (name, field) in header.iter().zip(fields) {
+            if let Some(column) = table.numbers.get_mut(name) {
+                let value = field.trim().parse();
+                if value.is_err() && !field.trim().is_empty() {
+                    *self.garbled.entry(name.clone()).or_default() += 1;
+                }
+                column.push(value.unwrap_or(f64::NAN));
+            } else if let Some(column) = table.words.get_mut(name) {
+                column.push(field);
+            }
         }
     }
-    // A column without any number holds text that is not known here.
-    let has_numbers = |at: &usize| numbers[at].iter().any(|value| value.is_finite());
-    dropped += garbled.iter().filter(|(at, _)| has_numbers(at)).map(|(_, count)| count).sum::<u64>();
-    table.numbers = numbers.into_iter().map(|(at, column)| (header[at].to_owned(), column)).collect();
-    table.words = words.into_iter().map(|(at, column)| (header[at].to_owned(), column)).collect();
-    (table, dropped)
+
+    /// Values that are no numbers though their column holds numbers; a column without any holds text that is not
+    /// known here.
+    pub(super) fn garbled(&self, table: &Table) -> u64 {
+        let has_numbers = |name: &String| {
+            table.numbers.get(name).is_some_and(|column| column.iter().any(|value| value.is_finite()))
+        };
+        self.garbled.iter().filter(|(name, _)| has_numbers(name)).map(|(_, count)| count).sum()
+    }
+
+    fn begin(&mut self, line: &str, table: &mut Table) {
+        let mut header: Vec<String> = line.split(',').map(|name| name.trim().to_owned()).collect();
+        for at in 0..header.len() {
+            // Of two columns with one name the first counts.
+            if header[..at].contains(&header[at]) {
+                header[at].clear();
+            }
+        }
+        if header.iter().any(|name| name == "t") {
+            for name in header.iter().filter(|name| !matches!(name.as_str(), "t" | "")) {
+                if WORDS.contains(&name.as_str()) {
+                    table.words.insert(name.clone(), Vec::new());
+                } else {
+                    table.numbers.insert(name.clone(), Vec::new());
+                }
+            }
+        }
+        self.header = Some(header);
+    }
 }
 
 /// The fields of a line. A field in quotes may hold commas; a quote in it is doubled.

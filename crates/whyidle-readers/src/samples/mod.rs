@@ -6,6 +6,7 @@
 
 mod collapsed;
 mod csv;
+mod follow;
 mod rows;
 
 use std::fs::File;
@@ -15,6 +16,7 @@ use std::path::Path;
 use whyidle_model::{Samples, Stacks, Table};
 
 use crate::error::ReadError;
+pub use follow::Follower;
 
 /// No file of samples is read beyond this: at the default rates it is many days of watching.
 const LARGEST: u64 = 1 << 30;

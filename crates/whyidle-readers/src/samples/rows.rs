@@ -12,21 +12,35 @@ use whyidle_model::{Frame, Seen, Stack, Stacks};
 
 /// Stacks and the number of lines that made no sense.
 pub(super) fn read(bytes: &[u8]) -> (Stacks, u64) {
-    let (mut out, mut dropped) = (Stacks::default(), 0);
-    let mut by_number: FxHashMap<u64, usize> = FxHashMap::default();
-    for line in bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+    let (mut rows, mut stacks) = (Rows::default(), Stacks::default());
+    bytes.split(|&b| b == b'\n').for_each(|line| rows.line(line, &mut stacks));
+    (stacks, rows.dropped)
+}
+
+/// Reads stacks line by line.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// Lines that made no sense.
+    pub(super) dropped: u64,
+    by_number: FxHashMap<u64, usize>,
+}
+
+impl Rows {
+    pub(super) fn line(&mut self, line: &[u8], stacks: &mut Stacks) {
+        if line.is_empty() {
+            return;
+        }
         let understood = serde_json::from_slice::<Value>(line).ok().and_then(|value| {
             if value.get("stack").is_some() {
-                stack(&value, &mut out, &mut by_number)
+                stack(&value, stacks, &mut self.by_number)
             } else if value.get("source").is_some() {
-                source(&value, &mut out)
+                source(&value, stacks)
             } else {
-                sightings(&value, &mut out, &by_number)
+                sightings(&value, stacks, &self.by_number)
             }
         });
-        dropped += u64::from(understood.is_none());
+        self.dropped += u64::from(understood.is_none());
     }
-    (out, dropped)
 }
 
 fn stack(value: &Value, out: &mut Stacks, by_number: &mut FxHashMap<u64, usize>) -> Option<()> {

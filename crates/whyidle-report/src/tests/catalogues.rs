@@ -14,13 +14,14 @@ use whyidle_model::NoteCode;
 /// Where messages are made.
 const DIAGNOSIS: &str = "../whyidle-diagnosis/src";
 const PROGRAM: &str = "../whyidle/src";
-const CHECKS: &str = "../whyidle-observe/src/check.rs";
+const CHECKS: &str = "../whyidle-observe/src/check";
+const DASHBOARD: &str = "../whyidle-tui/src";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 15] = [
+const MESSAGE_PREFIXES: [&str; 17] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "what-if-", "look-", "list-",
+    "read-", "what-if-", "look-", "list-", "top-", "symptom-",
 ];
 
 /// Parts of a cause's page.
@@ -206,7 +207,7 @@ fn the_samples_are_worded_completely() {
 
 /// The keys of all that is said: messages of the other crates, and what is looked up by an id.
 fn said() -> BTreeSet<String> {
-    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, READERS, CHECKS]
+    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, DASHBOARD, READERS, CHECKS]
         .iter()
         .flat_map(|place| messages(&sources(place)))
         .map(|id| key_of(&id))

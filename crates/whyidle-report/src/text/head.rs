@@ -27,11 +27,7 @@ pub(crate) fn subject(catalog: &Catalog, verdict: &Verdict) -> Vec<String> {
             parts.push(format!("{name} {version}"));
         }
     }
-    let step = &verdict.step;
-    parts.push(catalog.format(
-        &format!("report-steps-{}", step.found_by),
-        &[("count", FluentValue::from(step.count as f64))],
-    ));
+    parts.push(catalog.steps_found(&verdict.step));
     parts
 }
 

@@ -2,7 +2,7 @@
 
 use whyidle_diagnosis::Message;
 
-use super::canvas::Role;
+use super::canvas::{Canvas, Role};
 use super::tail::write_next;
 use crate::{Catalog, TextOptions};
 
@@ -17,6 +17,8 @@ pub enum Mark {
     Suspect,
     /// Wrong.
     Bad,
+    /// Not measured.
+    Unknown,
 }
 
 /// One item.
@@ -28,32 +30,39 @@ pub struct Item {
     pub text: Message,
 }
 
-/// Items under a title, which is a message id without arguments, and what to type next.
+/// Items under titles, which are message ids without arguments, and what to type next.
 #[must_use]
 pub fn render_items(
-    title: &'static str,
-    items: &[Item],
+    sections: &[(&'static str, Vec<Item>)],
     next: &str,
     catalog: &Catalog,
     options: &TextOptions,
 ) -> String {
     let mut canvas = options.canvas();
-    canvas.flow(Role::Strong, &catalog.word(title));
-    canvas.blank();
-    for item in items {
-        let (key, role) = match item.mark {
-            Mark::Plain => ("", Role::Plain),
-            Mark::Ok => ("mark-ok", Role::Working),
-            Mark::Suspect => ("mark-suspect", Role::Warning),
-            Mark::Bad => ("mark-bad", Role::Waiting),
-        };
-        canvas.to(2);
-        if !key.is_empty() {
-            canvas.put(role, &catalog.word(key)).to(12);
+    for (title, items) in sections {
+        canvas.blank();
+        canvas.flow(Role::Strong, &catalog.word(title));
+        canvas.blank();
+        for item in items {
+            write_item(&mut canvas, catalog, item);
         }
-        canvas.flow(Role::Plain, &catalog.message(&item.text));
     }
     canvas.blank();
     write_next(&mut canvas, catalog, next);
     canvas.finish()
+}
+
+fn write_item(canvas: &mut Canvas, catalog: &Catalog, item: &Item) {
+    let (key, role) = match item.mark {
+        Mark::Plain => ("", Role::Plain),
+        Mark::Ok => ("mark-ok", Role::Working),
+        Mark::Suspect => ("mark-suspect", Role::Warning),
+        Mark::Bad => ("mark-bad", Role::Waiting),
+        Mark::Unknown => ("mark-unknown", Role::Faint),
+    };
+    canvas.to(2);
+    if !key.is_empty() {
+        canvas.put(role, &catalog.word(key)).to(12);
+    }
+    canvas.flow(Role::Plain, &catalog.message(&item.text));
 }

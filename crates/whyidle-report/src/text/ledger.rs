@@ -136,7 +136,8 @@ fn write_details(canvas: &mut Canvas, details: &[String], indent: usize, lines: 
 }
 
 /// A bar of `share` of `columns`; at least a sliver for what is not nothing.
-fn bar(share: f64, columns: usize) -> String {
+#[must_use]
+pub fn bar(share: f64, columns: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])

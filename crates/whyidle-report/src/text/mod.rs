@@ -17,8 +17,10 @@ use crate::Catalog;
 pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
 pub use items::{Item, Mark, render_items};
+pub use ledger::bar;
 pub(crate) use ledger::title as ledger_title;
 use whyidle_diagnosis::{Refusal, Verdict};
+pub use wrap::wrap;
 
 /// Narrowest page; a narrower terminal wraps by itself.
 const NARROWEST: usize = 60;

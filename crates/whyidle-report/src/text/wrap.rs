@@ -16,7 +16,8 @@ struct Atom {
 
 /// `text` in lines of at most `first` columns for the first and `rest` for the others.
 /// A newline in `text` is kept.
-pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
         let first = if lines.is_empty() { first } else { rest };

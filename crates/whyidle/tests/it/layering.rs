@@ -28,7 +28,9 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries that belong to one crate: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &str); 7] = [
+const AT_HOME: [(&str, &str); 9] = [
+    ("ratatui", "whyidle-tui"),
+    ("crossterm", "whyidle-tui"),
     ("flate2", "whyidle-readers"),
     ("fluent-bundle", "whyidle-report"),
     ("clap", "whyidle"),

@@ -152,3 +152,36 @@ fn a_program_that_ends_early_gets_its_status_and_a_reason() {
     assert!(text.contains("training") && text.contains("done"), "{text}");
     assert!(text.contains("the program ended before"), "{text}");
 }
+
+/// One picture of a running program, on cards that are replayed and may fall silent.
+fn top_once(pid: u32, seconds: &str, answers: &str) -> String {
+    let replayed = root().join("crates/whyidle/tests/recordings/tok_heavy_workers2/nvml.csv");
+    let output = whyidle(&["top", &pid.to_string(), "--once", "--for", seconds])
+        .env("WHYIDLE_NVML", crate::watching::standin())
+        .env("WHYIDLE_STANDIN", replayed)
+        .env("WHYIDLE_STANDIN_ANSWERS", answers)
+        .env("LINES", "40")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_dashboard_shows_what_attach_finds_and_says_when_the_driver_falls_silent() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let training = Training::start(&python, &["--workers", "2"]);
+    let pid = training.0.id();
+    let shown = top_once(pid, "15s", "100000");
+    assert!(
+        shown.contains("waiting for: data") && shown.contains("slow_item (loader_wait.py:10)"),
+        "{shown}"
+    );
+    assert!(shown.contains("2 loader workers") && shown.contains("/700 W"), "{shown}");
+    let silent = top_once(pid, "25s", "6");
+    assert!(silent.contains("GPUs · The driver stopped answering"), "{silent}");
+    // The first line names the program too; the table's line of it has no share left, and no zero in its place.
+    let row = silent.lines().skip(1).find(|line| line.contains(&pid.to_string())).unwrap_or_default();
+    assert!(row.contains('–') && !row.contains('%'), "{silent}");
+}

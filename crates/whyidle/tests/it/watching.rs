@@ -24,7 +24,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 /// The stand-in for NVML that the workspace builds, beside this test's own program.
-fn standin() -> PathBuf {
+pub(crate) fn standin() -> PathBuf {
     // Naming the crate makes cargo build its library.
     let replay = whyidle_standin::replay::Replay::read("");
     assert_eq!(replay.count(), 0);
