@@ -5,14 +5,19 @@
 //!   dropped, mended or doubted on the way is counted in [`Trace::notes`].
 //! * [`find_traces`] – the traces that a path stands for.
 //! * [`recording`] – what a directory says of the run beside its traces.
+//! * [`flight`] – dumps of PyTorch's flight recorder.
+//! * [`nccl`] – what NCCL logs of itself.
 //! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod error;
 mod find;
+pub mod flight;
 mod kineto;
 pub mod memory;
+pub mod nccl;
+mod pickle;
 pub mod recording;
 pub mod samples;
 mod sniff;
