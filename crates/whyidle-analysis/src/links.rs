@@ -57,7 +57,7 @@ pub struct Pair {
     pub path: LinkPath,
     /// The same as printed.
     pub text: String,
-    /// Channels that join them.
+    /// Channels that join them for collectives; where there are none, for messages.
     pub channels: usize,
     /// They are on one host; `None`: the log does not say.
     pub same_host: Option<bool>,
@@ -73,17 +73,19 @@ pub fn pairs(log: &NcclLog) -> Vec<Pair> {
     let hosts: BTreeMap<(&str, u32), &str> =
         log.ranks.iter().map(|rank| ((rank.comm.as_str(), rank.rank), rank.host.as_str())).collect();
     let one_host = !log.ranks.is_empty() && log.ranks.iter().all(|rank| rank.nodes == Some(1));
-    let mut found: BTreeMap<(&str, u32, u32), Vec<(LinkPath, &str, u32)>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, u32, u32), Vec<(LinkPath, &str, u32, bool)>> = BTreeMap::new();
     for link in &log.links {
         let ends = (link.from.min(link.to), link.from.max(link.to));
         let paths = found.entry((&link.comm, ends.0, ends.1)).or_default();
-        paths.push((link.path, &link.text, link.channel));
+        paths.push((link.path, &link.text, link.channel, link.collective));
     }
     let mut pairs: Vec<Pair> = found
         .into_iter()
         .filter_map(|((comm, a, b), paths)| {
-            let &(path, text, _) = paths.iter().max_by_key(|(path, _, _)| *path)?;
-            let mut channels: Vec<u32> = paths.iter().map(|(_, _, channel)| *channel).collect();
+            let &(path, text, ..) = paths.iter().max_by_key(|(path, ..)| *path)?;
+            let any = paths.iter().any(|&(.., collective)| collective);
+            let used = paths.iter().filter(|&&(.., collective)| collective || !any);
+            let mut channels: Vec<u32> = used.map(|&(_, _, channel, _)| channel).collect();
             channels.sort_unstable();
             channels.dedup();
             let known = hosts.get(&(comm, a)).zip(hosts.get(&(comm, b))).map(|(a, b)| a == b);
@@ -125,13 +127,18 @@ fn why(log: &NcclLog, slow: Slow) -> Vec<Why> {
             (&["NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_NET"], &["P2P"])
         }
         Slow::Tcp => (&["NCCL_IB_DISABLE", "NCCL_NET", "NCCL_IB_HCA", "NCCL_NET_PLUGIN"], &[]),
-        Slow::NoDirect => (&["NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_P2P_DISABLE"], &["GPU Direct", "GDR"]),
+        Slow::NoDirect => {
+            (&["NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_P2P_DISABLE"], &["GPU Direct", "GDR"])
+        }
     };
     let set = log.settings.iter().filter(|(name, value)| names.contains(&name.as_str()) && value != "0");
     let mut why: Vec<Why> = set.map(|(name, value)| Why::Setting(name.clone(), value.clone())).collect();
     let lines = log.fallbacks.iter().filter(|line| said.iter().any(|word| line.contains(word)));
     why.extend(lines.map(|line| Why::Said(line.clone())));
-    if slow == Slow::Tcp && log.cards.is_empty() && log.fallbacks.iter().any(|line| line.contains("No device found")) {
+    if slow == Slow::Tcp
+        && log.cards.is_empty()
+        && log.fallbacks.iter().any(|line| line.contains("No device found"))
+    {
         why.push(Why::NoCard);
     }
     if why.is_empty() {
@@ -157,6 +164,7 @@ mod tests {
         let link = |from, to| NcclLink {
             comm: "c".to_owned(),
             channel: 0,
+            collective: true,
             from,
             to,
             path,

@@ -29,7 +29,7 @@ pub struct FlightGroup {
     pub description: String,
     /// Global ranks in it; empty where the dump does not say.
     pub ranks: Vec<u32>,
-    /// Sequence number of the last collective asked for, as the group itself counts.
+    /// Sequence number of the last operation asked for, as the group itself counts: of a message, if that was the last.
     pub last_enqueued: Option<i64>,
     /// That of the last one noticed as completed.
     pub last_completed: Option<i64>,
@@ -60,7 +60,7 @@ pub struct FlightEntries {
     pub output_types: Vec<Sym>,
     /// The larger of what goes in and what comes out, bytes; `None` where a type is not known.
     pub bytes: Vec<Option<i64>>,
-    /// How far it had come.
+    /// How far it had come; parts of what was launched as one have the state of the whole.
     pub state: Vec<FlightState>,
     /// The watchdog no longer follows it: it is over, or has timed out.
     pub retired: Vec<bool>,

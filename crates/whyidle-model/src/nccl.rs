@@ -70,6 +70,8 @@ pub struct NcclLink {
     pub comm: String,
     /// The channel.
     pub channel: u32,
+    /// It serves collectives; further connections of a channel serve messages.
+    pub collective: bool,
     /// From which rank.
     pub from: u32,
     /// To which.

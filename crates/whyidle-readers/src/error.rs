@@ -108,7 +108,9 @@ impl ReadError {
         let mut args = vec![("path", self.path().display().to_string())];
         match self {
             Self::Io { source, .. } => args.push(("reason", source.to_string())),
-            Self::NotATrace { found, .. } | Self::NotADump { found, .. } => args.push(("found", found.id().to_owned())),
+            Self::NotATrace { found, .. } | Self::NotADump { found, .. } => {
+                args.push(("found", found.id().to_owned()))
+            }
             Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
                 args.push(("byte", byte.to_string()))
             }

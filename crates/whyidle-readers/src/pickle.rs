@@ -55,7 +55,14 @@ impl<'a> Pickle<'a> {
 
     /// Reads a pickle as far as it goes. Where it breaks off, the values so far are there, but the whole is nothing.
     pub(crate) fn read_part(bytes: &'a [u8]) -> (Self, Option<Broken>) {
-        let mut machine = Machine { bytes, at: 0, nodes: vec![Node::None], stack: Vec::new(), memo: Vec::new(), cut: false };
+        let mut machine = Machine {
+            bytes,
+            at: 0,
+            nodes: vec![Node::None],
+            stack: Vec::new(),
+            memo: Vec::new(),
+            cut: false,
+        };
         loop {
             let byte = machine.at;
             match machine.step() {

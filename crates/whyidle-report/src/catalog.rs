@@ -20,6 +20,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/cli.ftl")),
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
+            include_str!(concat!("../locales/", $folder, "/ranks.ftl")),
         ]
     };
 }

@@ -5,6 +5,7 @@
 //! * [`render_text`], [`render_json`], [`render_markdown`] – a verdict; `refusal_*` – why
 //!   there is none.
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan.
+//! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
@@ -14,8 +15,10 @@ mod label;
 mod lang;
 mod ledger;
 mod markdown;
+mod page;
 mod plan;
 mod quantity;
+mod ranks;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -26,4 +29,5 @@ pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
 pub use plan::{CalibratedPlan, PlanReport, render_plan_json, render_plan_markdown, render_plan_text};
+pub use ranks::{RanksReport, render_ranks_json, render_ranks_markdown, render_ranks_text};
 pub use text::{Item, Mark, TextOptions, refusal_text, render_items, render_text};

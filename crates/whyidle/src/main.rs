@@ -13,6 +13,7 @@ mod live;
 mod output;
 mod plan;
 mod progress;
+mod ranks;
 #[cfg(target_os = "linux")]
 mod run;
 mod trace;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Some(Command::Trace(options)) => trace::run(options, &output),
         Some(Command::Diagnose(options)) => diagnose::run(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
+        Some(Command::Ranks(options)) => ranks::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

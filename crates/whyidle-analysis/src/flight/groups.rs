@@ -80,7 +80,8 @@ pub fn groups(dumps: &[RankDump]) -> Vec<Group> {
         if group.ranks_seen_only {
             group.ranks.clone_from(&present);
         }
-        group.missing = group.ranks.iter().copied().filter(|rank| present.binary_search(rank).is_err()).collect();
+        group.missing =
+            group.ranks.iter().copied().filter(|rank| present.binary_search(rank).is_err()).collect();
     }
     groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.name.cmp(&b.name)));
     groups

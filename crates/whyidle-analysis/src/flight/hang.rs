@@ -106,8 +106,14 @@ struct Stuck {
 
 /// The hang that the dumps show, if one. `rows` are the groups' collectives, `mismatches` all that disagree.
 #[must_use]
-pub fn hang(dumps: &[RankDump], groups: &[Group], rows: &[Vec<Row>], mismatches: &[Mismatch]) -> Option<Hang> {
-    let mut stuck: Vec<Stuck> = (0..groups.len()).filter_map(|at| stuck_collective(dumps, at, &rows[at])).collect();
+pub fn hang(
+    dumps: &[RankDump],
+    groups: &[Group],
+    rows: &[Vec<Row>],
+    mismatches: &[Mismatch],
+) -> Option<Hang> {
+    let mut stuck: Vec<Stuck> =
+        (0..groups.len()).filter_map(|at| stuck_collective(dumps, at, &rows[at])).collect();
     stuck.extend((0..groups.len()).flat_map(|at| stuck_messages(dumps, groups, at)));
     if stuck.is_empty() {
         return None;
@@ -147,7 +153,8 @@ pub fn hang(dumps: &[RankDump], groups: &[Group], rows: &[Vec<Row>], mismatches:
 }
 
 fn stuck_collective(dumps: &[RankDump], group: usize, rows: &[Row]) -> Option<Stuck> {
-    let first = |row: &Row| row.entries.iter().copied().find(|&(_, entry)| !dumps[row.dump].dump.is_over(entry));
+    let first =
+        |row: &Row| row.entries.iter().copied().find(|&(_, entry)| !dumps[row.dump].dump.is_over(entry));
     let seq = rows.iter().filter_map(first).map(|(seq, _)| seq).min()?;
     let at = |row: &Row| {
         let entry = row.entries.iter().copied().find(|&(s, e)| s == seq && !dumps[row.dump].dump.is_over(e));
@@ -232,7 +239,8 @@ fn describe(
     };
     let waiting: Vec<u32> = stuck.entries.iter().map(|at| dumps[at.dump].rank).collect();
     let first = |at: &&EntryOf| {
-        let accused = mismatch.as_ref().is_some_and(|mismatch| mismatch.others.contains(&dumps[at.dump].rank));
+        let accused =
+            mismatch.as_ref().is_some_and(|mismatch| mismatch.others.contains(&dumps[at.dump].rank));
         (accused, dumps[at.dump].dump.entries.created[at.entry])
     };
     let shown = stuck.entries.iter().min_by_key(first).copied().unwrap_or(EntryOf { dump: 0, entry: 0 });

@@ -33,8 +33,9 @@ fn row(dumps: &[RankDump], at: usize, number: u32) -> Row {
     let mine = (0..entries.len()).filter(|&e| entries.group[e] == number && !entries.is_p2p[e]);
     let mut found: Vec<(i64, usize)> = mine.map(|entry| (entries.collective_seq[entry], entry)).collect();
     found.sort_by_key(|&(seq, entry)| (seq, entries.record[entry]));
-    let stated = dump.groups[number as usize].last_enqueued;
-    let last = found.last().map(|&(seq, _)| seq).max(stated);
+    // The group's own count mixes in messages: it is believed only where the ring holds nothing of the group.
+    let stated = dump.groups[number as usize].last_enqueued.filter(|_| !entries.group.contains(&number));
+    let last = found.last().map(|&(seq, _)| seq).or(stated);
     // The oldest number of a ring that has overwritten others may have lost a part.
     let from = match found.first() {
         Some(&(seq, _)) if dump.is_cut() => seq + 1,
@@ -59,7 +60,8 @@ pub struct Matched {
 #[must_use]
 pub fn common(rows: &[Row]) -> Vec<Matched> {
     let from = rows.iter().map(|row| row.from).max().unwrap_or(0);
-    let until = rows.iter().map(|row| row.entries.last().map_or(i64::MIN, |&(seq, _)| seq)).min().unwrap_or(0);
+    let until =
+        rows.iter().map(|row| row.entries.last().map_or(i64::MIN, |&(seq, _)| seq)).min().unwrap_or(0);
     let mut found: FxHashMap<(i64, usize), Vec<EntryOf>> = FxHashMap::default();
     for row in rows {
         let mut before = (i64::MIN, 0);

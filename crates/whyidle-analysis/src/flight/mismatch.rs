@@ -70,7 +70,8 @@ pub fn mismatch(dumps: &[RankDump], group: usize, seq: i64, entries: &[EntryOf])
     let rank = |entry: EntryOf| dumps[entry.dump].rank;
     kinds.sort_by_key(|(first, members)| (std::cmp::Reverse(members.len()), rank(*first)));
     let (usual, rest) = (kinds[0].0, &kinds[1..]);
-    let mut others: Vec<u32> = rest.iter().flat_map(|(_, members)| members).map(|&entry| rank(entry)).collect();
+    let mut others: Vec<u32> =
+        rest.iter().flat_map(|(_, members)| members).map(|&entry| rank(entry)).collect();
     others.sort_unstable();
     Some(Mismatch {
         group,
@@ -99,7 +100,8 @@ fn difference(dumps: &[RankDump], a: EntryOf, b: EntryOf) -> Option<Difference> 
     }
     let types = |column: fn(&FlightDump) -> &Vec<Sym>, sizes: fn(&FlightDump) -> &Vec<Sym>| {
         // Only a side that holds something has a type that matters.
-        let empty = |dump: &FlightDump, entry: usize| matches!(dump.names.get(sizes(dump)[entry]), "" | "[[]]");
+        let empty =
+            |dump: &FlightDump, entry: usize| matches!(dump.names.get(sizes(dump)[entry]), "" | "[[]]");
         empty(x, a.entry) || empty(y, b.entry) || same(column)
     };
     let agree = (inputs || types(|d| &d.entries.input_types, |d| &d.entries.inputs))

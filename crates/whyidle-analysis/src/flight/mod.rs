@@ -98,7 +98,9 @@ impl Operation {
     /// The innermost place in the user's own program: the first frame that is not PyTorch's.
     #[must_use]
     pub fn place(&self) -> Option<&(String, String, u32)> {
-        let is_torch = |file: &str| file.contains("/torch/") || file.contains("\\torch\\") || file.starts_with('<');
+        let is_torch = |file: &str| {
+            file.contains("-packages/torch/") || file.contains("/torch/distributed/") || file.starts_with('<')
+        };
         self.stack.iter().find(|(_, file, _)| !is_torch(file)).or(self.stack.first())
     }
 }

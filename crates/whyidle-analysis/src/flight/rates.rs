@@ -102,7 +102,13 @@ fn kinds(dump: &RankDump) -> Vec<u32> {
     let entries = &dump.dump.entries;
     let mut known = FxHashMap::default();
     let kind = |entry: usize| {
-        let key = (entries.group[entry], entries.name[entry], entries.inputs[entry], entries.outputs[entry], entries.input_types[entry]);
+        let key = (
+            entries.group[entry],
+            entries.name[entry],
+            entries.inputs[entry],
+            entries.outputs[entry],
+            entries.input_types[entry],
+        );
         let next = known.len() as u32;
         *known.entry(key).or_insert(next)
     };
@@ -230,7 +236,9 @@ pub fn transfers(dumps: &[RankDump], matched: &[Matched]) -> Vec<Transfer> {
         let duration = |at: &super::EntryOf| {
             Some((dumps[at.dump].dump.entries.duration[at.entry]?, dumps[at.dump].rank))
         };
-        let Some(mut durations) = matched.entries.iter().map(duration).collect::<Option<Vec<_>>>() else { continue };
+        let Some(mut durations) = matched.entries.iter().map(duration).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
         durations.sort_unstable();
         let at = matched.entries[0];
         let dump = &dumps[at.dump].dump;
@@ -251,7 +259,17 @@ pub fn transfers(dumps: &[RankDump], matched: &[Matched]) -> Vec<Transfer> {
             let last = last.into_iter().max_by_key(|&(rank, count)| (count, std::cmp::Reverse(rank)));
             let total = transfer.iter().chain(&waiting).sum();
             let count = transfer.len();
-            (total, Transfer { name, bytes, count, transfer: quantile(&transfer, 0.5), waiting: quantile(&waiting, 0.5), last })
+            (
+                total,
+                Transfer {
+                    name,
+                    bytes,
+                    count,
+                    transfer: quantile(&transfer, 0.5),
+                    waiting: quantile(&waiting, 0.5),
+                    last,
+                },
+            )
         })
         .collect();
     rows.sort_by(|a, b| b.0.cmp(&a.0));

@@ -15,7 +15,10 @@ fn a_rank_that_never_came_is_named() {
     let first = [&both[..], &[waiting(op(3, "all_reduce", 32, 30))]].concat();
     let facts = facts(&[dump(0, BOTH, &first), dump(1, BOTH, &both)], &[]);
     let hang = facts.hang.expect("a hang");
-    assert_eq!((hang.kind, &hang.guilty[..], &hang.waiting[..]), (HangKind::NeverEntered, &[1][..], &[0][..]));
+    assert_eq!(
+        (hang.kind, &hang.guilty[..], &hang.waiting[..]),
+        (HangKind::NeverEntered, &[1][..], &[0][..])
+    );
     assert_eq!((hang.operation.seq, hang.operation.bytes), (3, Some(128)));
     assert_eq!((hang.last[0].seq, hang.last[0].rank), (2, 1));
     assert!(hang.may_be_under_way(), "no time and no timeout shows that it is stuck");
@@ -70,7 +73,9 @@ fn all_in_the_same_operation_accuse_nobody() {
 
 #[test]
 fn what_does_not_match_is_found() {
-    for (name, size, difference) in [("all_reduce", 9, Difference::Size), ("all_gather", 8, Difference::Operation)] {
+    for (name, size, difference) in
+        [("all_reduce", 9, Difference::Size), ("all_gather", 8, Difference::Operation)]
+    {
         let mine = [op(1, "all_reduce", 8, 10), waiting(op(2, "all_reduce", 8, 20))];
         let theirs = [op(1, "all_reduce", 8, 10), waiting(op(2, name, size, 20))];
         let facts = facts(&[dump(0, BOTH, &mine), dump(1, BOTH, &theirs)], &[]);
@@ -138,7 +143,9 @@ fn steps_and_lateness_are_measured() {
     assert_eq!((late[0].rank, late[0].median, late[0].last, late[0].steps), (1, 30_000, 50, 50));
     let whole = (0, 100_000 * 60);
     assert_eq!(pace(&dumps, &[whole]), [Pace::Profiled, Pace::Profiled]);
-    let (Pace::Steps { count, .. }, _) = (&pace(&dumps, &[(0, 100_000 * 10)])[0], ()) else { panic!("steps") };
+    let (Pace::Steps { count, .. }, _) = (&pace(&dumps, &[(0, 100_000 * 10)])[0], ()) else {
+        panic!("steps")
+    };
     assert_eq!(*count, 39);
 }
 
@@ -160,5 +167,8 @@ fn durations_are_used_where_there_are_any() {
     dumps[1].dump.entries.duration.iter_mut().for_each(|duration| *duration = Some(200_000));
     let transfers = facts(&dumps, &[]).groups.remove(0).transfers;
     let of_16 = transfers.iter().find(|transfer| transfer.bytes == Some(64)).expect("that size");
-    assert_eq!((of_16.count, of_16.transfer, of_16.waiting, of_16.last), (10, 200_000, 700_000, Some((1, 10))));
+    assert_eq!(
+        (of_16.count, of_16.transfer, of_16.waiting, of_16.last),
+        (10, 200_000, 700_000, Some((1, 10)))
+    );
 }

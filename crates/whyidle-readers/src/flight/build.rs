@@ -162,7 +162,8 @@ impl Builder {
         let (Some(name), Some(seq), true) = (name, seq, entry.is_dict()) else {
             return self.note(NoteCode::MalformedEvent);
         };
-        let created = int("time_created_ns").or_else(|| int("time_created_us").map(|us| us.saturating_mul(1000)));
+        let created =
+            int("time_created_ns").or_else(|| int("time_created_us").map(|us| us.saturating_mul(1000)));
         let Some(created) = created.filter(|&created| created > 0) else {
             return self.note(NoteCode::NoStart);
         };
@@ -184,7 +185,8 @@ impl Builder {
         if !self.spend(figures(&inputs) + figures(&outputs)) {
             return self.note(NoteCode::TableFull);
         }
-        let (input_types, output_types) = (types(entry.get("input_dtypes")), types(entry.get("output_dtypes")));
+        let (input_types, output_types) =
+            (types(entry.get("input_dtypes")), types(entry.get("output_dtypes")));
         let bytes = match (bytes(&inputs, &input_types), bytes(&outputs, &output_types)) {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
@@ -247,7 +249,31 @@ impl Builder {
         number
     }
 
+    /// What was launched as one is recorded part by part, and then as `coalesced`: only that entry is followed, so its
+    /// state is that of the parts; and where the parts are messages, it is no collective either.
+    fn join_parts(&mut self) {
+        let entries = &mut self.dump.entries;
+        for whole in 0..entries.len() {
+            let name = self.dump.names.get(entries.name[whole]);
+            if !name.ends_with("coalesced") {
+                continue;
+            }
+            let key = |at: usize| (entries.group[at], entries.collective_seq[at], entries.p2p_seq[at]);
+            let is_part = |&at: &usize| {
+                key(at) == key(whole) && !self.dump.names.get(entries.name[at]).ends_with("coalesced")
+            };
+            let parts: Vec<usize> = (0..whole).rev().take_while(is_part).collect();
+            for at in parts {
+                if entries.state[at] != FlightState::Completed {
+                    (entries.state[at], entries.retired[at]) = (entries.state[whole], entries.retired[whole]);
+                }
+                entries.is_p2p[whole] |= entries.is_p2p[at];
+            }
+        }
+    }
+
     pub(super) fn finish(mut self) -> FlightDump {
+        self.join_parts();
         // Gloo's configuration names no group: where there is only one, it is meant.
         let used: Vec<u32> = {
             let mut used = self.dump.entries.group.clone();
@@ -259,7 +285,8 @@ impl Builder {
             && *only != unnamed
             && self.dump.groups[*only as usize].ranks.is_empty()
         {
-            self.dump.groups[*only as usize].ranks = std::mem::take(&mut self.dump.groups[unnamed as usize].ranks);
+            self.dump.groups[*only as usize].ranks =
+                std::mem::take(&mut self.dump.groups[unnamed as usize].ranks);
         }
         for (number, enqueued, completed) in std::mem::take(&mut self.status) {
             if let Some(&group) = self.numbers.get(&number) {

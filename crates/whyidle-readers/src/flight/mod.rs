@@ -91,7 +91,8 @@ pub(crate) fn is_dump(head: &[u8]) -> bool {
     match head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start() {
         [b'{' | b'[', ..] => {
             !has("\"traceEvents\"")
-                && (has("\"profiling_name\"") && has("\"record_id\"") || has("\"pg_status\"") && has("\"version\""))
+                && (has("\"profiling_name\"") && has("\"record_id\"")
+                    || has("\"pg_status\"") && has("\"version\""))
         }
         [0x80, 2..=5, ..] => {
             has("profiling_name") && has("time_created") || has("pg_config") && has("entries")

@@ -11,6 +11,7 @@ pub(super) fn link(rest: &str, comm: &str) -> Option<NcclLink> {
     Some(NcclLink {
         comm: comm.to_owned(),
         channel: channel.split('/').next()?.trim().parse().ok()?,
+        collective: channel.split('/').nth(1).is_none_or(|connection| connection.trim() == "0"),
         from: rank(from)?,
         to: rank(to)?,
         path: path(text),
@@ -68,5 +69,6 @@ pub(super) fn is_fallback(text: &str) -> bool {
         "Failed to initialize NET plugin",
         "NET/IB : No device found",
     ];
-    SAID.iter().any(|said| text.contains(said))
+    // TCP never reaches a GPU's memory: that it does not is no news.
+    !text.contains("NET/Socket") && SAID.iter().any(|said| text.contains(said))
 }

@@ -38,7 +38,8 @@ pub fn read(path: &Path, log: &mut NcclLog) -> Result<(), ReadError> {
     let (mut parser, mut bytes) = (Parser::default(), Vec::new());
     loop {
         bytes.clear();
-        let read = std::io::Read::take(&mut reader, LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
+        let read =
+            std::io::Read::take(&mut reader, LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
         if read == 0 {
             break;
         }
@@ -99,7 +100,9 @@ impl Parser {
             }
         } else if let Some(trees) = text.strip_prefix("Trees ") {
             add(&mut log.trees, trees.to_owned());
-        } else if let Some(channels) = text.split(" coll channels").next().filter(|_| text.contains(" coll channels")) {
+        } else if let Some(channels) =
+            text.split(" coll channels").next().filter(|_| text.contains(" coll channels"))
+        {
             if let Ok(channels) = channels.trim().parse::<u32>() {
                 log.channels = Some(log.channels.map_or(channels, |known| known.min(channels)));
             }
@@ -169,7 +172,11 @@ fn warn(line: &Line<'_>, log: &mut NcclLog) {
     match log.warnings.iter_mut().find(|known| known.host == line.host && known.text == line.text) {
         Some(known) => known.count += 1,
         None if has_room => {
-            log.warnings.push(NcclWarning { host: line.host.to_owned(), text: line.text.to_owned(), count: 1 });
+            log.warnings.push(NcclWarning {
+                host: line.host.to_owned(),
+                text: line.text.to_owned(),
+                count: 1,
+            });
         }
         None => log.notes.add(NoteCode::TableFull, None),
     }

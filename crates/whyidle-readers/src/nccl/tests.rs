@@ -48,7 +48,8 @@ fn paths_of_many_versions_are_told_apart() {
         let log = read(&format!("n1:10:99 [3] NCCL INFO Channel 01/0 : 7[3] -> 8[0] [send] via {via}\n"));
         assert_eq!((log.links[0].path, log.links[0].from, log.links[0].to), (path, 7, 8), "{via}");
     }
-    let old = read("n1:10:99 [3] NCCL INFO Channel 01 : 0[b7000] -> 1[ca000] via P2P/IPC comm 0x5 nRanks 02\n");
+    let old =
+        read("n1:10:99 [3] NCCL INFO Channel 01 : 0[b7000] -> 1[ca000] via P2P/IPC comm 0x5 nRanks 02\n");
     assert_eq!((old.links[0].text.as_str(), old.links[0].to), ("P2P/IPC", 1));
 }
 
@@ -68,7 +69,9 @@ fn lines_inside_other_output_and_warnings_are_found() {
 
 #[test]
 fn a_host_without_cards_has_none() {
-    let log = read("vm:1:1 [0] NCCL INFO NET/IB : Using [RO]; OOB eth0:192.0.2.2<0>\nvm:1:1 [0] NCCL INFO Using network Socket\n");
+    let log = read(
+        "vm:1:1 [0] NCCL INFO NET/IB : Using [RO]; OOB eth0:192.0.2.2<0>\nvm:1:1 [0] NCCL INFO Using network Socket\n",
+    );
     assert!(log.cards.is_empty());
     assert_eq!(log.network, "Socket");
 }

@@ -4,12 +4,14 @@
 mod parts;
 mod words;
 
+pub(crate) use words::{sentences, text};
+
 use crate::{Catalog, text::tail::quality_text};
 use parts::{answer, critical_path, details, finding, input, line, rank, rung, step, subject};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
-use words::{rounded, sentences, text};
+use words::rounded;
 
 const SCHEMA: &str = "whyidle.verdict/1";
 

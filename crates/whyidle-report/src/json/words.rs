@@ -18,14 +18,14 @@ pub(super) fn rounded(number: f64) -> Value {
 }
 
 /// `{"text", "msg", "args"}`.
-pub(super) fn text(catalog: &Catalog, message: &Message) -> Value {
+pub(crate) fn text(catalog: &Catalog, message: &Message) -> Value {
     let args: Map<String, Value> =
         message.args.iter().map(|(name, value)| ((*name).to_owned(), arg(catalog, value))).collect();
     json!({ "text": catalog.message(message), "msg": message.id, "args": args })
 }
 
 /// Several sentences as one text, its parts kept as arguments.
-pub(super) fn sentences(catalog: &Catalog, messages: &[Message]) -> Value {
+pub(crate) fn sentences(catalog: &Catalog, messages: &[Message]) -> Value {
     let parts: Vec<_> = messages.iter().map(|message| json!({ "message": text(catalog, message) })).collect();
     json!({ "text": catalog.sentences(messages), "msg": "sentences", "args": { "parts": { "list": parts } } })
 }

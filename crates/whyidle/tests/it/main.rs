@@ -7,6 +7,7 @@ mod help;
 mod layering;
 mod licences;
 mod plan;
+mod ranks;
 mod readme;
 mod recordings;
 mod screens;
