@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::groups::Group;
 use super::matching::Row;
-use super::mismatch::{self, Mismatch};
+use super::mismatch::{self, Difference, Mismatch};
 use super::{EntryOf, Operation, RankDump};
 
 /// An operation that has waited for less may as well be under way, ns.
@@ -68,7 +68,8 @@ pub struct Hang {
     pub group: usize,
     /// What does not end, as a rank that waits in it asks for it.
     pub operation: Operation,
-    /// The ranks to look at: missing and waiting for nobody, or asking for something else.
+    /// The ranks to look at: missing and waiting for nobody, or asking for something else than most, of equally many
+    /// than the lowest rank.
     pub guilty: Vec<u32>,
     /// The last thing that each of them asked for.
     pub last: Vec<Operation>,
@@ -132,7 +133,12 @@ pub fn hang(
         dumps[dump].dump.entries.collective_seq[entry]
     };
     let disagreeing = stuck.iter().filter(|stuck| !stuck.is_message).find_map(|stuck| {
-        let of = |mismatch: &&Mismatch| mismatch.group == stuck.group && mismatch.seq <= seq_of(stuck);
+        // Another operation earlier on is never meant; other sizes that came to an end may be.
+        let of = |mismatch: &&Mismatch| {
+            let here = mismatch.seq == seq_of(stuck);
+            let before = mismatch.seq < seq_of(stuck) && mismatch.difference == Difference::Operation;
+            mismatch.group == stuck.group && (here || before)
+        };
         let known = mismatches.iter().find(of).cloned();
         let now = || mismatch::mismatch(dumps, stuck.group, seq_of(stuck), &stuck.entries);
         known.or_else(now).map(|mismatch| (stuck, mismatch))

@@ -172,3 +172,19 @@ fn durations_are_used_where_there_are_any() {
         (10, 200_000, 700_000, Some((1, 10)))
     );
 }
+
+/// 4 096 ranks, forty collectives each; one of them never comes to the last.
+#[test]
+fn thousands_of_ranks_are_compared_in_seconds() {
+    let ranks: Vec<u32> = (0..4096).collect();
+    let groups: &[(&str, &[u32])] = &[("0", &ranks)];
+    let mut ops = steps(10, 0);
+    ops.push(waiting(op(41, "all_reduce", 8, 2_000_000)));
+    let of = |rank: u32| dump(rank, groups, if rank == 1234 { &ops[..40] } else { &ops });
+    let dumps: Vec<RankDump> = ranks.iter().map(|&rank| of(rank)).collect();
+    let start = std::time::Instant::now();
+    let facts = facts(&dumps, &[]);
+    let hang = facts.hang.expect("a hang");
+    assert_eq!((hang.kind, &hang.guilty[..], hang.waiting.len()), (HangKind::NeverEntered, &[1234][..], 4095));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
