@@ -139,9 +139,9 @@ fn refuse(report: &RanksReport) -> Option<(&'static str, &'static str)> {
         return None;
     }
     if report.dumps.iter().all(|dump| dump.dump.entries.is_empty()) {
-        return Some(("ranks-refused-empty", "ranks-hint-empty"));
+        return Some(("cli-ranks-empty", "cli-ranks-empty-hint"));
     }
     let compared = facts.groups.iter().any(|group| group.group.dumps.len() > 1 && group.matched > 0);
     let alone = report.dumps.len() < 2;
-    (!alone && !compared && facts.hang.is_none()).then_some(("ranks-refused-apart", "ranks-hint-apart"))
+    (!alone && !compared && facts.hang.is_none()).then_some(("cli-ranks-apart", "cli-ranks-apart-hint"))
 }

@@ -127,7 +127,7 @@ ranks-links-settings = Set: { $settings }
 
 ## Refusals
 
-ranks-refused-empty = The dumps hold no operation.
-ranks-refused-apart = The dumps have no collective in common that could be compared: they are of different runs, or of moments too far apart.
-ranks-hint-empty = the recorder must be on before the first collective: set TORCH_FR_BUFFER_SIZE=2000
-ranks-hint-apart = give dumps that the ranks of one run wrote at about the same time
+cli-ranks-empty = The dumps hold no operation.
+cli-ranks-apart = The dumps have no collective in common that could be compared: they are of different runs, or of moments too far apart.
+cli-ranks-empty-hint = the recorder must be on before the first collective: set TORCH_FR_BUFFER_SIZE=2000
+cli-ranks-apart-hint = give dumps that the ranks of one run wrote at about the same time

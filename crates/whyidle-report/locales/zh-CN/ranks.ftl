@@ -97,7 +97,7 @@ ranks-links-settings = 已设置：{ $settings }
 
 ## 拒绝下结论
 
-ranks-refused-empty = dump 里没有任何操作。
-ranks-refused-apart = 这些 dump 没有可以比对的共同集合通信：它们来自不同的运行，或者写出的时刻相差太远。
-ranks-hint-empty = flight recorder 必须在第一次集合通信之前打开：设置 TORCH_FR_BUFFER_SIZE=2000
-ranks-hint-apart = 请给出同一次运行中各 rank 在相近时刻写出的 dump
+cli-ranks-empty = dump 里没有任何操作。
+cli-ranks-apart = 这些 dump 没有可以比对的共同集合通信：它们来自不同的运行，或者写出的时刻相差太远。
+cli-ranks-empty-hint = flight recorder 必须在第一次集合通信之前打开：设置 TORCH_FR_BUFFER_SIZE=2000
+cli-ranks-apart-hint = 请给出同一次运行中各 rank 在相近时刻写出的 dump
