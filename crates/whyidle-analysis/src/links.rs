@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use whyidle_model::{LinkPath, NcclLog};
+use whyidle_model::{LinkPath, NcclLink, NcclLog};
 
 /// Why a pair takes a slow path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,29 +73,28 @@ pub fn pairs(log: &NcclLog) -> Vec<Pair> {
     let hosts: BTreeMap<(&str, u32), &str> =
         log.ranks.iter().map(|rank| ((rank.comm.as_str(), rank.rank), rank.host.as_str())).collect();
     let one_host = !log.ranks.is_empty() && log.ranks.iter().all(|rank| rank.nodes == Some(1));
-    let mut found: BTreeMap<(&str, u32, u32), Vec<(LinkPath, &str, u32, bool)>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, u32, u32), Vec<&NcclLink>> = BTreeMap::new();
     for link in &log.links {
         let ends = (link.from.min(link.to), link.from.max(link.to));
-        let paths = found.entry((&link.comm, ends.0, ends.1)).or_default();
-        paths.push((link.path, &link.text, link.channel, link.collective));
+        found.entry((&link.comm, ends.0, ends.1)).or_default().push(link);
     }
     let mut pairs: Vec<Pair> = found
         .into_iter()
-        .filter_map(|((comm, a, b), paths)| {
-            let &(path, text, ..) = paths.iter().max_by_key(|(path, ..)| *path)?;
-            let any = paths.iter().any(|&(.., collective)| collective);
-            let used = paths.iter().filter(|&&(.., collective)| collective || !any);
-            let mut channels: Vec<u32> = used.map(|&(_, _, channel, _)| channel).collect();
+        .filter_map(|((comm, a, b), links)| {
+            let slowest = links.iter().max_by_key(|link| link.path)?;
+            let any = links.iter().any(|link| link.collective);
+            let used = links.iter().filter(|link| link.collective || !any);
+            let mut channels: Vec<u32> = used.map(|link| link.channel).collect();
             channels.sort_unstable();
             channels.dedup();
             let known = hosts.get(&(comm, a)).zip(hosts.get(&(comm, b))).map(|(a, b)| a == b);
             let same_host = known.or(one_host.then_some(true));
-            let slow = slow(path, same_host);
+            let slow = slow(slowest.path, same_host);
             Some(Pair {
                 comm: comm.to_owned(),
                 ranks: (a, b),
-                path,
-                text: text.to_owned(),
+                path: slowest.path,
+                text: slowest.text.clone(),
                 channels: channels.len(),
                 same_host,
                 slow,
@@ -149,7 +148,7 @@ fn why(log: &NcclLog, slow: Slow) -> Vec<Why> {
 
 #[cfg(test)]
 mod tests {
-    use whyidle_model::{NcclLink, NcclRank};
+    use whyidle_model::NcclRank;
 
     use super::*;
 

@@ -272,6 +272,6 @@ pub fn transfers(dumps: &[RankDump], matched: &[Matched]) -> Vec<Transfer> {
             )
         })
         .collect();
-    rows.sort_by(|a, b| b.0.cmp(&a.0));
+    rows.sort_by_key(|(total, _)| std::cmp::Reverse(*total));
     rows.into_iter().map(|(_, transfer)| transfer).collect()
 }

@@ -185,6 +185,9 @@ fn thousands_of_ranks_are_compared_in_seconds() {
     let start = std::time::Instant::now();
     let facts = facts(&dumps, &[]);
     let hang = facts.hang.expect("a hang");
-    assert_eq!((hang.kind, &hang.guilty[..], hang.waiting.len()), (HangKind::NeverEntered, &[1234][..], 4095));
+    assert_eq!(
+        (hang.kind, &hang.guilty[..], hang.waiting.len()),
+        (HangKind::NeverEntered, &[1234][..], 4095)
+    );
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
