@@ -9,23 +9,29 @@
 //!   was said about the machine.
 //! * [`Spans`] – sorted, disjoint intervals: the algebra that every share is computed with.
 //! * [`Samples`] – what was sampled of a running program from outside.
+//! * [`FlightDump`] – the last collectives of one rank, as its flight recorder held them.
+//! * [`NcclLog`] – which ranks there are, and over what each pair talks, as NCCL logs it.
 //! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
 
+mod flight;
 mod gpu;
 mod host;
 mod ids;
 mod intern;
 mod meta;
+mod nccl;
 mod notes;
 mod samples;
 mod spans;
 mod trace;
 
+pub use flight::{FlightDump, FlightEntries, FlightGroup, FlightState};
 pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, SyncRecord};
 pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
 pub use meta::{DeviceProperties, Distributed, Meta, Stream, Thread};
+pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};
 pub use samples::{Frame, Samples, Seen, Stack, Stacks, Table};
 pub use spans::{Span, Spans};

@@ -33,6 +33,20 @@ pub enum ReadError {
         /// The file or directory.
         path: PathBuf,
     },
+    /// The file is no dump of a flight recorder and no log of NCCL.
+    #[error("{}: not a dump but {}", path.display(), found.id())]
+    NotADump {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        found: Found,
+    },
+    /// A directory without dumps or logs.
+    #[error("{}: no dump in this directory", path.display())]
+    NoDump {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The JSON is broken before any event could be read.
     #[error("{}: unreadable at byte {byte}", path.display())]
     Unreadable {
@@ -69,7 +83,11 @@ impl ReadError {
     pub fn id(&self) -> &'static str {
         match self {
             Self::Io { .. } => "read-io",
-            Self::NotATrace { found: Found::Empty, .. } => "read-empty",
+            Self::NotATrace { found: Found::Empty, .. } | Self::NotADump { found: Found::Empty, .. } => {
+                "read-empty"
+            }
+            Self::NotADump { .. } => "read-not-a-dump",
+            Self::NoDump { .. } => "read-no-dump",
             Self::NotATrace { .. } => "read-not-a-trace",
             Self::Unreadable { .. } => "read-unreadable",
             Self::Damaged { .. } => "read-damaged",
@@ -84,6 +102,8 @@ impl ReadError {
         match self {
             Self::Io { path, .. }
             | Self::NotATrace { path, .. }
+            | Self::NotADump { path, .. }
+            | Self::NoDump { path }
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
             | Self::NoTrace { path }
@@ -98,11 +118,13 @@ impl ReadError {
         let mut args = vec![("path", self.path().display().to_string())];
         match self {
             Self::Io { source, .. } => args.push(("reason", source.to_string())),
-            Self::NotATrace { found, .. } => args.push(("found", found.id().to_owned())),
+            Self::NotATrace { found, .. } | Self::NotADump { found, .. } => {
+                args.push(("found", found.id().to_owned()))
+            }
             Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
                 args.push(("byte", byte.to_string()))
             }
-            Self::NoTrace { .. } | Self::NotADigest { .. } => {}
+            Self::NoTrace { .. } | Self::NotADigest { .. } | Self::NoDump { .. } => {}
         }
         args
     }
@@ -118,6 +140,7 @@ impl ReadError {
             Self::Io { .. } => None,
             Self::NotATrace { found, .. } => found.hint(),
             Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
+            Self::NotADump { .. } | Self::NoDump { .. } => Some(Hint::DumpFlight),
             Self::NoTrace { .. } => Some(Hint::RecordTrace),
             Self::NotADigest { .. } => Some(Hint::MakeDigest),
         }
@@ -189,6 +212,8 @@ ids! {
         ExportAgain = "export-again";
         /// Record a trace first.
         RecordTrace = "record-trace";
+        /// Let the program write dumps first.
+        DumpFlight = "dump-flight";
         /// Give the directory that holds the snapshot, not the pickle.
         GiveDirectory = "give-directory";
         /// Nsight Systems files are not read; record with the PyTorch profiler.

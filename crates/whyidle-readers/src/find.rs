@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::error::ReadError;
-use crate::sniff::{Format, HEAD, sniff};
+use crate::error::{Found, ReadError};
+use crate::sniff::{Format, HEAD, no_json, sniff};
 use crate::source;
 
 /// The traces at `path`, in natural order (`rank2` before `rank10`).
@@ -33,6 +33,38 @@ pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     }
     traces.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
     Ok(traces)
+}
+
+/// The dumps of flight recorders and logs of NCCL at `path`, in natural order. A file is itself; of a directory, every
+/// file that begins like one.
+///
+/// # Errors
+/// Where the path cannot be read, is a file of another kind, or a directory without any.
+pub fn find_dumps(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
+    let failed = |error| ReadError::io(path, error);
+    let format = |file: &Path| -> Option<Format> {
+        let head = source::head(File::open(file).ok()?, HEAD).ok()?;
+        sniff(&head).filter(|format| matches!(format, Format::Flight | Format::Nccl))
+    };
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        let head = source::head(File::open(path).map_err(failed)?, HEAD).map_err(failed)?;
+        let found = || no_json(&head, path).unwrap_or(Found::Json);
+        let format = sniff(&head).filter(|format| matches!(format, Format::Flight | Format::Nccl));
+        let format = format.ok_or_else(|| ReadError::NotADump { path: path.to_owned(), found: found() })?;
+        return Ok(vec![(path.to_owned(), format)]);
+    }
+    let mut dumps = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if let Some(format) = file.is_file().then(|| format(&file)).flatten() {
+            dumps.push((file, format));
+        }
+    }
+    if dumps.is_empty() {
+        return Err(ReadError::NoDump { path: path.to_owned() });
+    }
+    dumps.sort_by(|(a, _), (b, _)| natural(&a.to_string_lossy(), &b.to_string_lossy()));
+    Ok(dumps)
 }
 
 fn is_trace(file: &Path) -> bool {

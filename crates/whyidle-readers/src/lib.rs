@@ -6,6 +6,8 @@
 //! * [`find_traces`] – the traces that a path stands for.
 //! * [`recording`] – what a directory says of the run beside its traces.
 //! * [`digest`] – what one rank says to the others, written and read.
+//! * [`flight`] – dumps of PyTorch's flight recorder.
+//! * [`nccl`] – what NCCL logs of itself.
 //! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
@@ -13,8 +15,11 @@
 pub mod digest;
 mod error;
 mod find;
+pub mod flight;
 mod kineto;
 pub mod memory;
+pub mod nccl;
+mod pickle;
 pub mod recording;
 pub mod samples;
 mod sniff;
@@ -28,7 +33,7 @@ use std::path::Path;
 use whyidle_model::Trace;
 
 pub use error::{Found, Hint, ReadError};
-pub use find::find_traces;
+pub use find::{find_dumps, find_traces};
 pub use sniff::{Format, sniff};
 
 /// How to read.

@@ -16,6 +16,10 @@ pub(crate) const HEAD: usize = 1 << 16;
 pub enum Format {
     /// A trace of the PyTorch profiler, or another list of Chrome trace events.
     Kineto,
+    /// A dump of PyTorch's flight recorder, as a pickle or JSON.
+    Flight,
+    /// What NCCL logs with `NCCL_DEBUG`.
+    Nccl,
     /// What a recording says of itself: `recording.json`, `case.json`.
     Recording,
     /// What a rank says to the others.
@@ -36,6 +40,9 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let head = &head[..head.len().min(HEAD)];
     let has = |word: &str| memmem::find(head, word.as_bytes()).is_some();
+    if crate::flight::is_dump(head) {
+        return Some(Format::Flight);
+    }
     match head.first()? {
         b'{' if head.starts_with(b"{\"schema\":\"whyidle.digest/") => Some(Format::Digest),
         b'{' if has("\"traceEvents\"") => Some(Format::Kineto),
@@ -44,6 +51,7 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
         }
         b'{' if has("\"schemaVersion\"") && has("\"deviceProperties\"") => Some(Format::Kineto),
         b'[' if has("\"ph\"") && has("\"ts\"") => Some(Format::Kineto),
+        _ if crate::nccl::is_log(head) => Some(Format::Nccl),
         _ => None,
     }
 }

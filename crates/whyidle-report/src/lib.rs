@@ -6,6 +6,7 @@
 //!   there is none.
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
 //!   [`plan_refusal_json`] – why there is none.
+//! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
@@ -15,8 +16,10 @@ mod label;
 mod lang;
 mod ledger;
 mod markdown;
+mod page;
 mod plan;
 mod quantity;
+mod ranks;
 mod run;
 mod strategy;
 #[cfg(test)]
@@ -32,4 +35,5 @@ pub use plan::{
     CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,
     render_plan_text,
 };
+pub use ranks::{RanksReport, render_ranks_json, render_ranks_markdown, render_ranks_text};
 pub use text::{Item, Mark, TextOptions, bar, refusal_text, render_items, render_text, wrap};

@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
     Diagnose(DiagnoseOptions),
+    /// Say from flight recorders and NCCL logs which rank hangs where, and over what ranks talk
+    Ranks(RanksOptions),
     /// Explain a cause: what it is, how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
@@ -87,7 +89,7 @@ const PIDS: RangeInclusive<i64> = 1..=1 << 22;
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1, of a plan whyidle.plan/1
+    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks
     Json,
     /// Markdown
     Md,
@@ -317,6 +319,20 @@ pub(crate) struct DiagnoseOptions {
     /// The true step time in milliseconds, measured without a profiler
     #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+}
+
+/// Options of `ranks`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle ranks nccl_trace_rank_*\n  whyidle ranks dumps/ --format json\n  whyidle ranks nccl_*.log\n\n\
+    Exit status: 0 a result, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
+)]
+pub(crate) struct RanksOptions {
+    /// Dumps of PyTorch's flight recorder, logs of NCCL, or directories with them
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) showing: Showing,
 }

@@ -16,6 +16,7 @@ mod live;
 mod output;
 mod plan;
 mod progress;
+mod ranks;
 #[cfg(target_os = "linux")]
 mod run;
 mod show;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Some(Command::Digest(options)) => digest::digest(options, &output),
         Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
+        Some(Command::Ranks(options)) => ranks::run(options, &output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),

@@ -5,13 +5,11 @@
 //! rounded up to 512 bytes, as the caching allocator rounds them (`CUDACachingAllocator.cpp`, `kMinBlockSize`). A history
 //! that was cut off by its own limit may begin after the peak.
 
-mod pickle;
-
 use std::fs;
 use std::path::Path;
 
 use crate::error::{Found, ReadError};
-use pickle::{Node, Pickle};
+use crate::pickle::{Node, Pickle};
 
 /// Blocks are multiples of this, bytes.
 const BLOCK: u64 = 512;

@@ -8,7 +8,7 @@ use whyidle_readers::{ParserChoice, ReadOptions, find_traces, read_trace, record
 use super::{CURRENT, LIST, OF_2021, read};
 
 /// A directory of traces outside the repository, if it is there.
-fn outside(variable: &str, default: &str) -> Option<PathBuf> {
+pub(super) fn outside(variable: &str, default: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let dir = std::env::var_os(variable).map_or_else(|| root.join(default), PathBuf::from);
     if dir.is_dir() {

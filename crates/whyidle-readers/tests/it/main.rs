@@ -3,6 +3,7 @@
 
 mod agree;
 mod faults;
+mod flight;
 mod kinds;
 mod mutations;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{CURRENT, LIST, OF_2021, read};
 
 /// A small generator: the same damage every time.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     fn roll(&mut self, below: usize) -> usize {
@@ -44,7 +44,7 @@ const WORDS: [&[u8]; 24] = [
     b"                                ",
 ];
 
-fn damage(dice: &mut Dice, seed: &[u8]) -> Vec<u8> {
+pub(super) fn damage(dice: &mut Dice, seed: &[u8]) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..=dice.roll(4) {
         let at = dice.roll(bytes.len());

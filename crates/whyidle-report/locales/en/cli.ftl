@@ -14,6 +14,8 @@ read-unreadable = { $path } is unreadable from byte { $byte } on, before any eve
 read-damaged = { $path }: the compressed data is damaged after { $byte } inflated bytes, before any event
 read-no-trace = there is no trace in { $path }
 read-not-a-digest = { $path } holds no digest of a rank
+read-not-a-dump = { $path } is neither a flight recorder's dump nor a log of NCCL but { $found }
+read-no-dump = there is no flight recorder's dump and no log of NCCL in { $path }
 
 found-empty = an empty file
 found-pickle = a Python pickle
@@ -31,6 +33,7 @@ found-binary = binary data
 hint-check-path = check the path
 hint-export-again = export the trace again, and let the program finish writing it
 hint-record-trace = record one with torch.profiler and export_chrome_trace("trace.json.gz")
+hint-dump-flight = set TORCH_NCCL_DUMP_ON_TIMEOUT=1 and TORCH_FR_DUMP_TEMP_FILE=/path/prefix_ before the run; NCCL_DEBUG=INFO and NCCL_DEBUG_FILE for logs
 hint-give-directory = give the directory that holds the traces
 hint-use-pytorch-profiler = record with torch.profiler instead
 hint-unpack = unpack it first

@@ -62,3 +62,19 @@ note-table-full = The trace is larger than whyidle can hold: { $count ->
     [one] 1 event was left out.
    *[other] { $count } events were left out.
 }
+note-ranks-duplicate = { $count ->
+    [one] 1 dump is of a rank whose dump was read already, and was left out.
+   *[other] { $count } dumps are of ranks whose dumps were read already, and were left out.
+}
+note-ranks-unnumbered = { $count ->
+    [one] The name of 1 dump tells no rank: it got the next free number.
+   *[other] The names of { $count } dumps tell no rank: they got the next free numbers.
+}
+note-ranks-untested-version = { $count ->
+    [one] 1 dump is of a newer format than any that was tested.
+   *[other] { $count } dumps are of a newer format than any that was tested.
+}
+note-ranks-overwritten = { $count ->
+    [one] The ring of 1 rank is full: its older operations were overwritten.
+   *[other] The rings of { $count } ranks are full: their older operations were overwritten.
+}

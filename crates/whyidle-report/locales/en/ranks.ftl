@@ -1,129 +1,133 @@
-# Several ranks together.
+# What flight recorders and NCCL's logs say of several ranks.
 
-## The table of ranks
-report-rank-rank = rank
-report-rank-step = step
-report-rank-working = working
-report-rank-last = last in
-report-rank-waits = waits
-report-rank-caused = waited for
-report-rank-pace = own pace
-report-rank-last-of = { $last } of { $of }
-report-together-matched = { $share } of the collectives matched, by { $how ->
-    [sequence] their sequence numbers
-    [order] their order
-   *[step] step and order
-}
-report-clocks-unknown = clocks not compared
-report-clocks-agree = clocks agree within { $error }
-report-clocks-apart = clocks are up to { $apart } apart (± { $error })
-report-clocks = clocks
-report-clock = ranks { $first }–{ $last }: { $ahead } ahead of the first (± { $error }), drift { $drift } ppm
-report-group = { $name }: { $count } ranks, { $from }–{ $to }
-report-pair = rank { $from } to rank { $to }
-report-transfer = { $kind } { $bytes } × { $count } · { $time } · { $speed } GB/s on the bus · { $hidden } hidden
-report-strategy = how the job is parallel
+## Ranks. $list is "0–3, 7".
 
-strategy-data-parallel = DistributedDataParallel: { $forwards ->
-    [one] 1 forward pass
-   *[other] { $forwards } forward passes
-} and { $count ->
-    [one] 1 reduction
-   *[other] { $count } reductions
-} per optimizer step
-strategy-no-sync = gradients are reduced in the last micro-batch only (no_sync)
-strategy-find-unused = find_unused_parameters=True: a bitmap is reduced in every step; leave it off where all parameters are used
-strategy-copied-gradients = { $count ->
-    [one] 1 gradient is copied
-   *[other] { $count } gradients are copied
-} out of buckets per step: gradient_as_bucket_view=True saves that
-strategy-broadcast-buffers = { $count ->
-    [one] 1 broadcast of buffers
-   *[other] { $count } broadcasts of buffers
-} per step: broadcast_buffers=False where they need not agree
-strategy-sharded = FSDP{ $generation }: parameters are gathered { $forward } times per step for forward and { $backward } times for backward
-strategy-zero = DeepSpeed ZeRO
-strategy-replicated = torch.nn.DataParallel copies the model to every GPU in every step: use DistributedDataParallel
-strategy-tensor-parallel = { $count ->
-    [one] 1 all-reduce
-   *[other] { $count } all-reduces
-} in forward per step: tensor parallel
-strategy-pipeline = stages that send to and receive from each other
-strategy-synced = the host waits for the GPU before { $count ->
-    [one] 1 collective
-   *[other] { $count } collectives
-} per step
-
-## Lines, waits, limits
-line-comm-exposed = transfers that nothing hides
-line-comm-wait = waiting for other ranks
-because-comm-link = for transfers over a slow link
-limit-comm-link = communication is the limit
-limit-rank-straggler = the late rank is the limit
-det-ranks = { $count ->
-    [one] rank { $ranks }
-   *[other] ranks { $ranks }
+ranks-one = rank { $list }
+ranks-several = ranks { $list }
+ranks-one-first = Rank { $list }
+ranks-several-first = Ranks { $list }
+ranks-number = { $count ->
+    [one] 1 rank
+   *[other] { $count } ranks
 }
 
-## What is said
-say-late = Rank { $rank } is late: of each { $step } step, the others wait { $waiting } for it, because { $why }.
-late-waits = it itself waits { $because }
-late-works = it does { $factor } times the mean work
-late-slower = the same kernels take it longer
-late-host = its host launches more slowly
+## Operations. $name is all_reduce or send 0->1, $seq its number in the group.
 
-doubt-unmatched = Only { $share } of the collectives were found on all their ranks, and { $missing ->
-    [one] 1 rank is
-   *[other] { $missing } ranks are
-} missing: what is left may be waiting for a rank that is not there.
+ranks-operation = { $name } #{ $seq } ({ $bytes })
+ranks-operation-bare = { $name } #{ $seq }
+ranks-kind = { $name } of { $what }
+ranks-kind-bare = { $name }
 
-## Evidence
-ev-straggler-last = rank { $rank } came last in { $last } of { $of } collectives, in { $steps } of { $all } steps traced; whether that stays so, a few steps cannot tell
-ev-straggler-waits = the others wait { $time } for it per traced step
-ev-straggler-first = { $share } of that in the first collective of a step: there the delay arose before it, elsewhere between collectives
-ev-straggler-paces = by itself, rank { $rank } would take { $own } per step, the slowest other { $others }
-ev-straggler-because = rank { $rank } itself waits { $because }: { $time } per traced step
-ev-straggler-work = rank { $rank } does { $factor } times the mean work of all ranks, every kernel counted alike
-ev-straggler-slower = the same kernels take longer on rank { $rank } than on any other: clocks, heat, or a shared card
-ev-straggler-host = rank { $rank } does the same work; its host is slower at launching it
-ev-stage-idle = rank { $rank } does not work for { $share } of its traced steps
-ev-stage-slowest = the slowest stage is rank { $rank }, { $share } above the mean; balanced, today's micro-batches would take { $balanced }
-ev-schedule = the schedule recorded is { $schedule ->
-    [gpipe] GPipe: all forwards, then all backwards
-   *[other] 1F1B: one forward, one backward
+## The head
+
+ranks-head-dumps = { $count ->
+    [one] 1 dump ({ $ranks })
+   *[other] { $count } dumps ({ $ranks })
+} with { $entries ->
+    [one] 1 operation
+   *[other] { $entries } operations
 }
-ev-link-speed = { $kind } of { $bytes } over { $ranks } ranks: { $speed } GB/s on the bus, where { $usual } GB/s are usual
-ev-link-hidden = other work hides { $share } of these transfers
+ranks-head-nccl = NCCL { $version }
+ranks-head-log = { $count ->
+    [one] 1 line of NCCL's log
+   *[other] { $count } lines of NCCL's log
+}
 
-## Remedies
-fix-straggler-own = On rank { $rank }: { $remedy }
-fix-straggler-work = Share the work out evenly: by tokens, not by samples.
-fix-straggler-slower = Look at the GPU of rank { $rank }: clocks, temperature, other processes on it.
-fix-straggler-host = Look at the host of rank { $rank }: cores, other processes, NUMA placement.
-fix-comm-link = Find out why the path is slow: peer-to-peer, the NIC, or a fallback.
-fix-link-p2p = NCCL_P2P_DISABLE and NCCL_SHM_DISABLE must not be set; `nvidia-smi topo -m` shows NVLink as NV#.
-fix-link-nic = Between hosts: the right interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), and GPUDirect RDMA.
-fix-link-log = The log names the transport of every channel: P2P, SHM or NET.
+## The answer
 
-## The evidence itself
-note-rank-twice = { $count ->
-    [one] Rank { $ranks } was given twice
-   *[other] Ranks { $ranks } were given twice
-}: the first trace of each was taken.
-note-rank-missing = { $count ->
-    [one] Rank { $ranks } of the job is missing
-   *[other] { $count } ranks of the job are missing ({ $ranks }, …)
-}: waiting for what is not there cannot be told from transfer.
-note-matched-by-order = Steps carry no numbers: collectives were matched by the order of their kinds and sizes.
-note-collectives-differ = { $count ->
-    [one] In 1 place ranks run different collectives
-   *[other] In { $count } places ranks run different collectives
-}: uneven inputs, or a hang to come.
-note-collectives-unknown = { $count ->
-    [one] 1 collective does
-   *[other] { $count } collectives do
-} not say between which ranks, and { $count ->
-    [one] was
-   *[other] were
-} not compared.
-note-no-straggler = Rank { $rank } waits in collectives for { $share } of its traced steps, but nobody is late: by themselves, rank { $shown } would take { $own } and rank { $rank } { $other } per step. Under the profiler a host that is a little slower fills the others' queues.
+ranks-never-entered = { $guilty } never entered { $operation } of group { $group }.
+ranks-waits-for = { $waiting } had been waiting in it for { $time } when the dump was written.
+ranks-waits-given-up = { $waiting } waited in it until the watchdog gave up.
+ranks-waits = { $waiting } had been waiting in it; for how long, the dump does not say.
+ranks-last = The last thing { $rank } asked for is { $operation }.
+ranks-last-at = The last thing { $rank } asked for is { $operation }, at { $place }.
+ranks-no-dump = There is no dump of { $ranks }: gone, or never written.
+ranks-mismatch = In group { $group }, collective #{ $seq } is not the same everywhere: { $usual } asked for { $a }, { $others } for { $b }.
+ranks-no-message = { $waiting } had been waiting in { $operation } of group { $group } for { $guilty }, where its counterpart was not under way.
+ranks-circle = The ranks wait for each other.
+ranks-circle-part = { $rank } waits in { $operation } for { $for }.
+ranks-circle-end = Which of them is wrong, only the program can tell.
+ranks-together = { $waiting } had all entered { $operation } of group { $group }, and it did not end. All asked for the same: look at the link, at the GPUs, and for a rank that died.
+ranks-stuck = { $waiting } had entered { $operation } of group { $group }, and it did not end.
+ranks-no-hang = No hang and no mismatch: { $count ->
+    [one] the 1 collective
+   *[other] the { $count } collectives
+} that { $ranks } all hold agree and are over.
+ranks-alone = Only the dump of { $rank } is here, and everything in it is over. What other ranks did, it does not say.
+ranks-step = A step takes { $step }, without a profiler (median of { $count }).
+ranks-under-way = Nothing shows that this is a hang: the dumps may be of a program that was running.
+ranks-next-stack = The recorder says what was asked for, not where a rank is now. While it hangs, `whyidle attach PID` shows where { $rank } is.
+ranks-links-none = The log says nothing of paths between ranks: set NCCL_DEBUG=INFO.
+ranks-links-fine = { $count ->
+    [one] The pair of ranks in the log has no slow path.
+   *[other] None of the { $count } pairs of ranks in the log has a slow path.
+}
+ranks-links-slow = { $all ->
+    [one] The pair of ranks in the log takes a slow path. { $what }
+   *[other] { $count } of { $all } pairs of ranks take a slow path. { $what }
+}
+
+## Stacks
+
+ranks-stack-last = last asked for by { $rank }: { $operation }
+ranks-stack-waits = where { $rank } waits: { $operation }
+ranks-stack-asks = { $rank } asks for { $operation }
+ranks-no-stack = The recorder keeps no stack of what thread { $thread } launches (autograd's has none).
+
+## Tables
+
+ranks-more = { $count ->
+    [one] and 1 more; --format json holds all
+   *[other] and { $count } more; --format json holds all
+}
+ranks-title-mismatches = what does not match
+ranks-title-groups = process groups
+ranks-title-steps = steps, by when each is asked for
+ranks-title-lateness = how late each host is at a step's first collective
+ranks-title-transfers = collectives, as the GPU timed them
+ranks-title-links = who talks over what
+ranks-title-warnings = warnings
+ranks-title-evidence = evidence
+ranks-group-dumps = { $count } of { $all } dumps
+ranks-group-matched = { $count } compared
+ranks-group-behind = { $rank } came to #{ $seq }, { $other } to #{ $other_seq }.
+ranks-group-mismatched = { $count ->
+    [one] 1 does not match.
+   *[other] { $count } do not match.
+}
+ranks-group-missing = No dump of { $ranks }.
+ranks-group-seen-only = Who is in it, the dumps do not say.
+ranks-step-range = { $low }–{ $high }
+ranks-step-of = { $count } steps of { $operations } operations; the range is from the 10th to the 90th percentile
+ranks-step-note = This is the pace at which hosts ask. Steps that were profiled count too, if the ring holds any.
+ranks-pace-short = The recorder holds too few steps to measure one: set TORCH_FR_BUFFER_SIZE higher.
+ranks-pace-alike = Every operation in the recorder is the same: where a step begins is not told.
+ranks-pace-profiled = The recorder holds only steps that were profiled.
+ranks-pace-irregular = What is asked for does not repeat from step to step: no step is measured.
+ranks-late-last = last in { $count } of { $all }
+ranks-late-note = By the hosts' clocks. It means arrival only where hosts do not run ahead of their GPUs.
+ranks-transfer-waits = waits { $time }
+ranks-transfer-last = { $rank } is last in { $count } of { $all }
+ranks-link-channels = { $count ->
+    [one] 1 channel
+   *[other] { $count } channels
+}
+ranks-slow-host-memory = Through the host's memory, not from GPU to GPU.
+ranks-slow-network-inside = Over the network inside one host.
+ranks-slow-tcp = Over TCP between hosts, no RDMA.
+ranks-slow-no-direct = Network cards copy through the host's memory: no GPUDirect RDMA.
+ranks-why-setting = { $name } is set to { $value }.
+ranks-why-said = NCCL says: { $text }
+ranks-why-no-card = NCCL found no network card that does RDMA.
+ranks-why-unknown = The log does not say why.
+ranks-links-found = Paths that NCCL found: { $inside } inside a host, { $between } to the network.
+ranks-links-cards = Network cards: { $cards }.
+ranks-links-network = Network between hosts, if there are several: { $network }.
+ranks-links-settings = Set: { $settings }
+
+## Refusals
+
+cli-ranks-empty = The dumps hold no operation.
+cli-ranks-apart = The dumps have no collective in common that could be compared: they are of different runs, or of moments too far apart.
+cli-ranks-empty-hint = the recorder must be on before the first collective: set TORCH_FR_BUFFER_SIZE=2000
+cli-ranks-apart-hint = give dumps that the ranks of one run wrote at about the same time

@@ -14,6 +14,8 @@ read-unreadable = { $path } 从第 { $byte } 字节起无法解析，此前没�
 read-damaged = { $path }：解压到 { $byte } 字节后压缩数据损坏，此前没有任何事件
 read-no-trace = { $path } 里没有 trace
 read-not-a-digest = { $path } 里没有 rank 摘要
+read-not-a-dump = { $path } 既不是 flight recorder 的 dump，也不是 NCCL 日志，而是{ $found }
+read-no-dump = { $path } 里没有 flight recorder 的 dump，也没有 NCCL 日志
 
 found-empty = 一个空文件
 found-pickle = 一个 Python pickle 文件
@@ -31,6 +33,7 @@ found-binary = 二进制数据
 hint-check-path = 检查路径
 hint-export-again = 重新导出 trace，等程序写完再结束
 hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
+hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUMP_TEMP_FILE=/路径/前缀_；日志用 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE
 hint-give-directory = 给出 trace 所在的目录
 hint-use-pytorch-profiler = 改用 torch.profiler 采集
 hint-unpack = 先解压

@@ -17,3 +17,7 @@ note-no-activity = { $count } 次启动在 trace 里找不到对应的 GPU 活�
 note-unused = { $count } 个事件属于 whyidle 不使用的类别。
 note-foreign-device = { $count } 个事件来自 whyidle 不认识的加速器。
 note-table-full = trace 超出 whyidle 的容量：{ $count } 个事件未计入。
+note-ranks-duplicate = 有 { $count } 份 dump 的 rank 与已读过的重复，没有采用。
+note-ranks-unnumbered = 有 { $count } 份 dump 的文件名里看不出 rank，按顺序编了号。
+note-ranks-untested-version = 有 { $count } 份 dump 的格式版本比测试过的都新。
+note-ranks-overwritten = 有 { $count } 个 rank 的缓冲区已写满：更早的操作已被覆盖。

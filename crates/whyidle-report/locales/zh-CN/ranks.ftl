@@ -1,90 +1,103 @@
-# 多个 rank 放在一起看。
+# flight recorder 和 NCCL 日志反映出的多 rank 情况。
 
-## 各 rank 的表
-report-rank-rank = rank
-report-rank-step = 单步
-report-rank-working = 有效工作
-report-rank-last = 最后到达
-report-rank-waits = 等别人
-report-rank-caused = 让别人等
-report-rank-pace = 自身步调
-report-rank-last-of = { $last }/{ $of }
-report-together-matched = { $share } 的集合通信已配对，依据：{ $how ->
-    [sequence] 序列号
-    [order] 先后顺序
-   *[step] step 与先后顺序
-}
-report-clocks-unknown = 时钟未比较
-report-clocks-agree = 时钟相差不超过 { $error }
-report-clocks-apart = 时钟最多相差 { $apart }（± { $error }）
-report-clocks = 时钟
-report-clock = rank { $first }–{ $last }：比第一个快 { $ahead }（± { $error }），漂移 { $drift } ppm
-report-group = { $name }：{ $count } 个 rank，{ $from }–{ $to }
-report-pair = rank { $from } 到 rank { $to }
-report-transfer = { $kind } { $bytes } × { $count } · { $time } · 总线带宽 { $speed } GB/s · 被掩盖 { $hidden }
-report-strategy = 并行方式
+## rank。$list 形如 "0–3, 7"。
 
-strategy-data-parallel = DistributedDataParallel：每次优化器更新有 { $forwards } 次前向、{ $count } 次梯度归约
-strategy-no-sync = 只在最后一个 micro-batch 归约梯度（no_sync）
-strategy-find-unused = find_unused_parameters=True：每步多归约一张位图；所有参数都用到时应关掉
-strategy-copied-gradients = 每步从桶里拷出 { $count } 个梯度：gradient_as_bucket_view=True 可以省掉
-strategy-broadcast-buffers = 每步广播 { $count } 次 buffer：若无须一致，用 broadcast_buffers=False
-strategy-sharded = FSDP{ $generation }：每步为前向聚集参数 { $forward } 次，为反向 { $backward } 次
-strategy-zero = DeepSpeed ZeRO
-strategy-replicated = torch.nn.DataParallel 每步都把模型复制到每张 GPU：改用 DistributedDataParallel
-strategy-tensor-parallel = 每步前向中有 { $count } 次 all-reduce：张量并行
-strategy-pipeline = 各级之间相互收发
-strategy-synced = 每步有 { $count } 次集合通信之前，主机先等 GPU
+ranks-one = rank { $list }
+ranks-several = rank { $list }
+ranks-one-first = rank { $list }
+ranks-several-first = rank { $list }
+ranks-number = { $count } 个 rank
 
-## 账目、等待、瓶颈
-line-comm-exposed = 未被掩盖的传输
-line-comm-wait = 等其他 rank
-because-comm-link = 花在慢链路上的传输
-limit-comm-link = 瓶颈是通信
-limit-rank-straggler = 瓶颈是落后的那个 rank
-det-ranks = rank { $ranks }
+## 操作。$name 形如 all_reduce 或 send 0->1，$seq 是组内编号。
+
+ranks-operation = { $name } #{ $seq } ({ $bytes })
+ranks-operation-bare = { $name } #{ $seq }
+ranks-kind = { $name } { $what }
+ranks-kind-bare = { $name }
+
+## 页首
+
+ranks-head-dumps = { $count } 份 dump（{ $ranks }），共 { $entries } 个操作
+ranks-head-nccl = NCCL { $version }
+ranks-head-log = NCCL 日志 { $count } 行
 
 ## 结论
-say-late = rank { $rank } 落后：每步 { $step } 里，其他 rank 要等它 { $waiting }，因为{ $why }。
-late-waits = 它自己{ $because }
-late-works = 它的计算量是平均值的 { $factor } 倍
-late-slower = 同样的 kernel 在它那里跑得更久
-late-host = 它的主机发射得更慢
 
-doubt-unmatched = 只有 { $share } 的集合通信在其所有 rank 上找到，还缺 { $missing } 个 rank：其余部分可能是在等不在场的 rank。
+ranks-never-entered = { $guilty } 一直没有进入通信组 { $group } 的 { $operation }。
+ranks-waits-for = { $waiting } 在里面等，写 dump 时已等了 { $time }。
+ranks-waits-given-up = { $waiting } 在里面一直等到 watchdog 超时。
+ranks-waits = { $waiting } 在里面等；已等多久，dump 里看不出来。
+ranks-last = { $rank } 最后发起的是 { $operation }。
+ranks-last-at = { $rank } 最后发起的是 { $operation }，位置：{ $place }。
+ranks-no-dump = 缺少 { $ranks } 的 dump：进程可能已退出，或者没有写出来。
+ranks-mismatch = 通信组 { $group } 的集合通信 #{ $seq } 各 rank 不一致：{ $usual } 发起的是 { $a }，{ $others } 发起的是 { $b }。
+ranks-no-message = { $waiting } 在通信组 { $group } 的 { $operation } 里等 { $guilty }，而对方没有发起与之配对的操作。
+ranks-circle = 各 rank 在互相等待。
+ranks-circle-part = { $rank } 在 { $operation } 里等 { $for }。
+ranks-circle-end = 究竟哪一方有误，只能看程序。
+ranks-together = { $waiting } 都进入了通信组 { $group } 的 { $operation }，但它没有结束。各方发起的操作一致，请检查链路、GPU，以及是否有 rank 已经退出。
+ranks-stuck = { $waiting } 进入了通信组 { $group } 的 { $operation }，但它没有结束。
+ranks-no-hang = 没有卡住，也没有不一致：{ $ranks } 共有的 { $count } 次集合通信全部一致，并且都已完成。
+ranks-alone = 这里只有 { $rank } 的 dump，其中的操作都已完成。其他 rank 做了什么，从中看不出来。
+ranks-step = 未开 profiler 时，单步耗时 { $step }（{ $count } 步的中位数）。
+ranks-under-way = 没有迹象表明真的卡住了：这些 dump 可能来自一个正常运行的程序。
+ranks-next-stack = flight recorder 记录的是发起过什么，不是此刻停在哪里。趁它还卡着，用 `whyidle attach PID` 可以看到 { $rank } 停在何处。
+ranks-links-none = 日志里没有 rank 之间的通信路径：请设置 NCCL_DEBUG=INFO。
+ranks-links-fine = 日志里的 { $count } 对 rank 都没有走慢路径。
+ranks-links-slow = { $all } 对 rank 中有 { $count } 对走了慢路径：{ $what }
 
-## 证据
-ev-straggler-last = rank { $rank } 在 { $of } 次集合通信中有 { $last } 次最后到达，分布在所记录 { $all } 步中的 { $steps } 步；是否一直如此，几步看不出来
-ev-straggler-waits = 在 trace 里，其他 rank 每步等它 { $time }
-ev-straggler-first = 其中 { $share } 发生在每步第一次集合通信：延误出现在它之前，其余出现在两次集合通信之间
-ev-straggler-paces = 单独跑，rank { $rank } 每步要 { $own }，其余中最慢的要 { $others }
-ev-straggler-because = rank { $rank } 自己{ $because }：trace 里每步 { $time }
-ev-straggler-work = 每个 kernel 按同样时长计算，rank { $rank } 的计算量是所有 rank 平均值的 { $factor } 倍
-ev-straggler-slower = 同样的 kernel 在 rank { $rank } 上比在其他 rank 上久：频率、温度，或有别的进程共用这张卡
-ev-straggler-host = rank { $rank } 干的活一样多，只是主机发射得更慢
-ev-stage-idle = rank { $rank } 在 trace 的每步里有 { $share } 的时间不工作
-ev-stage-slowest = 最慢的一级是 rank { $rank }，比平均值高 { $share }；若各级均衡，现有的 micro-batch 数需要 { $balanced }
-ev-schedule = 记录到的调度是{ $schedule ->
-    [gpipe] GPipe：先做完所有前向，再做所有反向
-   *[other] 1F1B：一次前向接一次反向
-}
-ev-link-speed = { $ranks } 个 rank 之间 { $bytes } 的 { $kind }：总线带宽 { $speed } GB/s，通常应有 { $usual } GB/s
-ev-link-hidden = 这些传输有 { $share } 被其他工作掩盖
+## 调用栈
 
-## 对策
-fix-straggler-own = 在 rank { $rank } 上：{ $remedy }
-fix-straggler-work = 把计算量分匀：按 token 分，而不是按样本分
-fix-straggler-slower = 检查 rank { $rank } 的 GPU：频率、温度、卡上有无其他进程
-fix-straggler-host = 检查 rank { $rank } 的主机：CPU 核、其他进程、NUMA 绑定
-fix-comm-link = 查清这条路径为什么慢：点对点直连、网卡，还是发生了回退
-fix-link-p2p = 不要设置 NCCL_P2P_DISABLE 和 NCCL_SHM_DISABLE；`nvidia-smi topo -m` 里 NVLink 显示为 NV#
-fix-link-nic = 跨机：选对网卡（NCCL_SOCKET_IFNAME、NCCL_IB_HCA），并启用 GPUDirect RDMA
-fix-link-log = 日志会写明每个 channel 走的是 P2P、SHM 还是 NET
+ranks-stack-last = { $rank } 最后发起的操作：{ $operation }
+ranks-stack-waits = { $rank } 等在这里：{ $operation }
+ranks-stack-asks = { $rank } 发起 { $operation }
+ranks-no-stack = 线程 { $thread } 发起的操作没有调用栈（autograd 线程发起的都没有）。
 
-## 证据本身
-note-rank-twice = rank { $ranks } 给了两份：各取第一份 trace。
-note-rank-missing = 缺少作业中的 { $count } 个 rank（{ $ranks }）：等不在场的 rank 与传输无法区分。
-note-matched-by-order = step 没有编号：集合通信按种类和大小的先后顺序配对。
-note-collectives-differ = 有 { $count } 处，各 rank 执行的集合通信不同：输入不均，或者将要挂起。
-note-collectives-unknown = { $count } 次集合通信没有写明在哪些 rank 之间，未作比较。
-note-no-straggler = rank { $rank } 在 trace 的每步里有 { $share } 的时间在集合通信中等待，但没有谁落后：单独跑，rank { $shown } 每步要 { $own }，rank { $rank } 要 { $other }。开着 profiler 时，主机稍慢的一方会把另一方的队列填满。
+## 表格
+
+ranks-more = 另有 { $count } 项；--format json 列出全部
+ranks-title-mismatches = 不一致之处
+ranks-title-groups = 通信组
+ranks-title-steps = 单步耗时（按发起时间计）
+ranks-title-lateness = 每步第一次集合通信时，各 rank 的 CPU 侧晚了多少
+ranks-title-transfers = 集合通信耗时（GPU 计时）
+ranks-title-links = rank 之间走什么路径
+ranks-title-warnings = 警告
+ranks-title-evidence = 证据
+ranks-group-dumps = { $all } 个 rank 中有 { $count } 份 dump
+ranks-group-matched = 比对了 { $count } 次
+ranks-group-behind = { $rank } 到了 #{ $seq }，{ $other } 到了 #{ $other_seq }。
+ranks-group-mismatched = { $count } 次不一致。
+ranks-group-missing = 缺少 { $ranks } 的 dump。
+ranks-group-seen-only = 组内有哪些 rank，dump 里没有写。
+ranks-step-range = { $low }–{ $high }
+ranks-step-of = { $count } 步，每步 { $operations } 个操作；区间为第 10 到第 90 百分位
+ranks-step-note = 反映的是 CPU 侧发起的节奏。缓冲区里若有开着 profiler 的步，也会算在内。
+ranks-pace-short = 缓冲区里的步数太少，量不出单步耗时：请调大 TORCH_FR_BUFFER_SIZE。
+ranks-pace-alike = 缓冲区里的操作全都一样：看不出一步从哪里开始。
+ranks-pace-profiled = 缓冲区里只有开着 profiler 的步。
+ranks-pace-irregular = 各步发起的操作不重复：量不出单步耗时。
+ranks-late-last = { $all } 步中有 { $count } 步最晚
+ranks-late-note = 按各主机自己的时钟。只有当 CPU 侧没有领先于 GPU 时，它才等于到达的先后。
+ranks-transfer-waits = 等待 { $time }
+ranks-transfer-last = { $all } 次中有 { $count } 次是 { $rank } 最晚到
+ranks-link-channels = { $count } 个 channel
+ranks-slow-host-memory = 经过主机内存，没有 GPU 直连。
+ranks-slow-network-inside = 同一台主机内却走了网络。
+ranks-slow-tcp = 主机之间走 TCP，没有 RDMA。
+ranks-slow-no-direct = 网卡经主机内存中转，没有 GPUDirect RDMA。
+ranks-why-setting = { $name } 被设为 { $value }。
+ranks-why-said = NCCL 的说法：{ $text }
+ranks-why-no-card = NCCL 没有找到支持 RDMA 的网卡。
+ranks-why-unknown = 原因日志里没有写。
+ranks-links-found = NCCL 找到的路径：主机内 { $inside }，到网络 { $between }。
+ranks-links-cards = 网卡：{ $cards }。
+ranks-links-network = 如有多台主机，主机之间用：{ $network }。
+ranks-links-settings = 已设置：{ $settings }
+
+## 拒绝下结论
+
+cli-ranks-empty = dump 里没有任何操作。
+cli-ranks-apart = 这些 dump 没有可以比对的共同集合通信：它们来自不同的运行，或者写出的时刻相差太远。
+cli-ranks-empty-hint = flight recorder 必须在第一次集合通信之前打开：设置 TORCH_FR_BUFFER_SIZE=2000
+cli-ranks-apart-hint = 请给出同一次运行中各 rank 在相近时刻写出的 dump

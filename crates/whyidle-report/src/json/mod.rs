@@ -5,14 +5,15 @@ mod parts;
 mod ranks;
 mod words;
 
+pub(crate) use words::{sentences, text};
+
 use crate::{Catalog, text::tail::quality_text};
 use parts::{answer, critical_path, details, finding, input, line, run, rung, step, subject};
 use ranks::{rank, together};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
-pub(crate) use words::text;
-use words::{rounded, sentences};
+use words::rounded;
 
 const SCHEMA: &str = "whyidle.verdict/1";
 

@@ -25,7 +25,7 @@ pub(crate) fn text(catalog: &Catalog, message: &Message) -> Value {
 }
 
 /// Several sentences as one text, its parts kept as arguments.
-pub(super) fn sentences(catalog: &Catalog, messages: &[Message]) -> Value {
+pub(crate) fn sentences(catalog: &Catalog, messages: &[Message]) -> Value {
     let parts: Vec<_> = messages.iter().map(|message| json!({ "message": text(catalog, message) })).collect();
     json!({ "text": catalog.sentences(messages), "msg": "sentences", "args": { "parts": { "list": parts } } })
 }

@@ -4,8 +4,9 @@
 use whyidle_diagnosis::{Basis, Returned};
 use whyidle_planner::Range;
 
-use super::page::{Block, Writer};
+use super::described::Writer;
 use super::{CalibratedPlan, Paced, PlanReport, words};
+use crate::page::Block;
 
 /// Blocks after the answer.
 pub(super) fn blocks(plan: &PlanReport, measured: &CalibratedPlan, w: &Writer<'_>) -> Vec<Block> {

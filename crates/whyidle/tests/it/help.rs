@@ -7,7 +7,17 @@ const SCREEN: (usize, usize) = (40, 100);
 #[test]
 fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
     let live = [&["run"][..], &["attach"], &["check"], &["diagnose"], &["top"]];
-    let others = [&[][..], &["trace"], &["plan"], &["explain"], &["completions"], &["man"]];
+    let others = [
+        &[][..],
+        &["trace"],
+        &["digest"],
+        &["merge"],
+        &["ranks"],
+        &["plan"],
+        &["explain"],
+        &["completions"],
+        &["man"],
+    ];
     for command in others.into_iter().chain(live) {
         let summary = printed(&[command, &["-h"]].concat());
         assert!(summary.lines().count() <= SCREEN.0, "{command:?}:\n{summary}");

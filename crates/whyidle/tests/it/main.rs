@@ -8,6 +8,7 @@ mod layering;
 mod licences;
 mod plan;
 mod quick_look;
+mod ranks;
 mod readme;
 mod recordings;
 mod screens;

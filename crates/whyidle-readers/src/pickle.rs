@@ -32,6 +32,8 @@ pub(crate) enum Node {
 pub(crate) struct Broken {
     /// Byte of the opcode.
     pub byte: usize,
+    /// The file ends there: nothing before it is in doubt.
+    pub at_end: bool,
 }
 
 /// A pickle's nodes.
@@ -47,13 +49,36 @@ impl<'a> Pickle<'a> {
     /// # Errors
     /// At the first opcode that is unknown, unfinished, has nothing to work on, or would run code.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Broken> {
-        let mut machine = Machine { bytes, at: 0, nodes: Vec::new(), stack: Vec::new(), memo: Vec::new() };
+        let (pickle, broken) = Self::read_part(bytes);
+        broken.map_or(Ok(pickle), Err)
+    }
+
+    /// Reads a pickle as far as it goes. Where it breaks off, the values so far are there, but the whole is nothing.
+    pub(crate) fn read_part(bytes: &'a [u8]) -> (Self, Option<Broken>) {
+        let mut machine = Machine {
+            bytes,
+            at: 0,
+            nodes: vec![Node::None],
+            stack: Vec::new(),
+            memo: Vec::new(),
+            cut: false,
+        };
         loop {
             let byte = machine.at;
-            if let Some(root) = machine.step().ok_or(Broken { byte })? {
-                return Ok(Self { bytes, nodes: machine.nodes, root });
+            match machine.step() {
+                Some(None) => {}
+                Some(Some(root)) => return (Self { bytes, nodes: machine.nodes, root }, None),
+                None => {
+                    let broken = Broken { byte, at_end: machine.cut };
+                    return (Self { bytes, nodes: machine.nodes, root: 0 }, Some(broken));
+                }
             }
         }
+    }
+
+    /// All values, in the order in which they begin in the file.
+    pub(crate) fn values(&self) -> &[Node] {
+        &self.nodes
     }
 
     /// The whole.
@@ -74,6 +99,13 @@ impl<'a> Pickle<'a> {
     pub(crate) fn list<'n>(&'n self, of: &'n Node) -> impl Iterator<Item = &'n Node> {
         let members: &[u32] = if let Node::List(members) = of { members } else { &[] };
         members.iter().map(|&member| &self.nodes[member as usize])
+    }
+
+    /// The members of a dictionary whose keys are text; none of anything else.
+    pub(crate) fn dict<'n>(&'n self, of: &'n Node) -> impl Iterator<Item = (&'a str, &'n Node)> {
+        let items: &[(u32, u32)] = if let Node::Dict(items) = of { items } else { &[] };
+        let node = |id: u32| &self.nodes[id as usize];
+        items.iter().filter_map(move |&(key, value)| Some((self.text(node(key))?, node(value))))
     }
 
     /// Text.
@@ -105,6 +137,8 @@ struct Machine<'a> {
     nodes: Vec<Node>,
     stack: Vec<Slot>,
     memo: Vec<u32>,
+    /// More bytes were asked for than there are.
+    cut: bool,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -197,14 +231,16 @@ impl<'a> Machine<'a> {
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
+        Some(self.take(1)?[0])
     }
 
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(length)?;
-        let bytes = self.bytes.get(self.at..end)?;
+        let bytes = self.at.checked_add(length).and_then(|end| self.bytes.get(self.at..end));
+        let Some(bytes) = bytes else {
+            self.cut = true;
+            return None;
+        };
+        let end = self.at + length;
         self.at = end;
         Some(bytes)
     }
@@ -335,7 +371,7 @@ mod tests {
         // cos\nsystem\n(S'true'\ntR.
         assert_eq!(
             Pickle::read(b"\x80\x02cos\nsystem\n(X\x04\x00\x00\x00truetR.").err(),
-            Some(Broken { byte: 2 })
+            Some(Broken { byte: 2, at_end: false })
         );
         // STACK_GLOBAL, NEWOBJ, BUILD, REDUCE.
         for opcode in [0x93, 0x81, b'b', b'R', b'i', b'o', 0x92] {
@@ -351,7 +387,7 @@ mod tests {
             bytes[at] = byte;
             bytes.truncate(cut);
             if let Ok(read) = Pickle::read(&bytes) {
-                prop_assert!(read.nodes.len() <= bytes.len());
+                prop_assert!(read.nodes.len() <= bytes.len() + 1);
             }
         }
 

@@ -5,25 +5,8 @@ use whyidle_diagnosis::Arg;
 use whyidle_planner::{Candidate, Framework, Range, Rule, flags, rules, untested};
 
 use super::{Paced, PlanReport, calibrated, words};
+use crate::page::Block;
 use crate::{Catalog, quantity};
-
-/// A piece of the page.
-pub(super) enum Block {
-    /// What is planned.
-    Head(String),
-    /// The answer.
-    Sentence(String),
-    /// Said beside it.
-    Note(String),
-    /// A rule of thumb, and whether it holds here.
-    Rule(bool, String),
-    /// A heading.
-    Title(String),
-    /// Rows of cells.
-    Table(Vec<Vec<String>>),
-    /// Lines to paste.
-    Code(Vec<String>),
-}
 
 pub(super) struct Writer<'a> {
     pub(super) catalog: &'a Catalog,

@@ -1,0 +1,113 @@
+//! A page as blocks – sentences, tables, lines to paste – made once and set as text or Markdown.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::TextOptions;
+use crate::text::{Canvas, Role};
+
+/// A piece of the page.
+pub(crate) enum Block {
+    /// What it is about.
+    Head(String),
+    /// The answer.
+    Sentence(String),
+    /// Said beside it.
+    Note(String),
+    /// Something is wrong with the evidence.
+    Doubt(String),
+    /// A rule of thumb, and whether it holds here.
+    Rule(bool, String),
+    /// A heading.
+    Title(String),
+    /// Rows of cells.
+    Table(Vec<Vec<String>>),
+    /// Lines to paste.
+    Code(Vec<String>),
+}
+
+/// Blocks as text.
+pub(crate) fn set_text(blocks: &[Block], options: &TextOptions) -> String {
+    let mut canvas = options.canvas();
+    for block in blocks {
+        match block {
+            Block::Head(text) => canvas.flow(Role::Plain, text),
+            Block::Sentence(text) => {
+                canvas.blank();
+                canvas.to(2).flow(Role::Strong, text);
+            }
+            Block::Note(text) => {
+                canvas.to(2).flow_to(Role::Faint, text, 2);
+            }
+            Block::Doubt(text) => {
+                canvas.to(2).flow_to(Role::Warning, text, 2);
+            }
+            Block::Rule(holds, text) => {
+                let (mark, role) = if *holds { ("+", Role::Gain) } else { ("·", Role::Plain) };
+                canvas.to(2).put(role, mark).to(4).flow(Role::Plain, text);
+            }
+            Block::Title(text) => {
+                canvas.blank();
+                canvas.flow(Role::Strong, text);
+            }
+            Block::Table(rows) => set_table(&mut canvas, rows),
+            Block::Code(lines) => {
+                for line in lines {
+                    canvas.to(2).put(Role::Code, line).end();
+                }
+            }
+        }
+    }
+    canvas.finish()
+}
+
+/// A table: names to the left, figures to the right, what is said of a row below it. A name that leaves its figures no
+/// room stands on a line of its own.
+fn set_table(canvas: &mut Canvas, rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+    };
+    let figures: usize = [1, 2].map(&width).into_iter().filter(|&w| w > 0).map(|w| w + 2).sum();
+    let names = width(0).min(canvas.width.saturating_sub(2 + figures));
+    let ends = [2 + names, 4 + names + width(1), 6 + names + width(1) + width(2)];
+    for row in rows {
+        let Some(name) = row.first() else { continue };
+        canvas.to(2);
+        if name.width() > names {
+            canvas.flow_to(Role::Plain, name, 2);
+        } else {
+            canvas.put(Role::Plain, name);
+        }
+        for (cell, end) in row.iter().zip(ends).skip(1) {
+            canvas.right(Role::Plain, cell, end);
+        }
+        canvas.end();
+        if let Some(remark) = row.get(3).filter(|remark| !remark.is_empty()) {
+            canvas.to(4).flow(Role::Faint, remark);
+        }
+    }
+}
+
+/// Blocks as Markdown.
+pub(crate) fn set_markdown(blocks: &[Block]) -> String {
+    let set = |block: &Block| match block {
+        Block::Head(text) => format!("_{text}_"),
+        Block::Sentence(text) => format!("### {text}"),
+        Block::Note(text) | Block::Doubt(text) => text.clone(),
+        Block::Rule(_, text) => format!("- {text}"),
+        Block::Title(text) => format!("**{text}**"),
+        Block::Table(rows) => table(rows),
+        Block::Code(lines) => format!("```\n{}\n```", lines.join("\n")),
+    };
+    blocks.iter().map(set).collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |row: &[String]| {
+        let cells: Vec<_> = (0..columns).map(|column| row.get(column).map_or("", String::as_str)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let mut lines = vec![format!("|{}", " |".repeat(columns)), format!("|{}", "---|".repeat(columns))];
+    lines.extend(rows.iter().map(|row| line(row)));
+    lines.join("\n")
+}
