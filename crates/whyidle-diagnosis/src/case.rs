@@ -18,6 +18,7 @@ use whyidle_replay::unprofiled::{self, Fit, OpenEnded, Refused, Trust};
 
 use crate::edit::RUNS_DIFFER;
 use crate::known::Known;
+use crate::paced::transfers;
 use crate::projection::parts;
 use crate::verdict::{Basis, Estimate};
 
@@ -311,41 +312,6 @@ impl<'a> Case<'a> {
         (self.line(Line::Communication).ns as f64 * part) as i64
     }
 
-    /// Lengths at which this rank takes the step by itself, waiting for no other: collectives as short as their
-    /// transfers, the host as slow as that needs. `None` where nothing may be predicted.
-    pub(crate) fn self_paced(&self) -> Option<Lengths> {
-        let replayed = self.replay.as_ref().filter(|replayed| replayed.is_usable())?;
-        let traced = self.basis == Basis::Traced;
-        let mut lengths =
-            if traced { Lengths::recorded(&replayed.program) } else { replayed.corrected.clone() };
-        self.without_waits(&replayed.program, &mut lengths);
-        if !traced {
-            let open_ended = match replayed.open_ended {
-                OpenEnded::Ranks => OpenEnded::Nothing,
-                other => other,
-            };
-            let steps = replayed.steps.clone();
-            let _ = unprofiled::fit(
-                &replayed.program,
-                &self.facts.works,
-                &mut lengths,
-                steps,
-                self.step.ns,
-                open_ended,
-            );
-        }
-        Some(lengths)
-    }
-
-    /// Takes out of collectives what is not surely transfer.
-    pub(crate) fn without_waits(&self, program: &Program, lengths: &mut Lengths) {
-        for (at, node) in program.gpu.iter().enumerate() {
-            if let Some(&transfer) = self.transfers.get(&node.activity.0).filter(|_| lengths.gpu[at] >= 0) {
-                lengths.gpu[at] = lengths.gpu[at].min(transfer);
-            }
-        }
-    }
-
     /// Collectives of the steps analysed.
     #[must_use]
     pub fn collectives(&self) -> &[communication::Use] {
@@ -483,19 +449,6 @@ impl Replayed {
         }
         self.period = steady(&self.program, &self.lengths, self.steps.clone()).period;
     }
-}
-
-/// How much of each collective is surely transfer, ns: as much as the shortest one of its kind and size takes, which may
-/// still hold waiting, but no more of it than any other.
-fn transfers(trace: &Trace, facts: &Facts, device: &DeviceFacts) -> FxHashMap<u32, i64> {
-    let all = communication::collectives(trace, facts, device);
-    let class = |one: &communication::Use| (trace.gpu.name[one.activity.index()], one.bytes);
-    let mut shortest: FxHashMap<(Sym, Option<i64>), i64> = FxHashMap::default();
-    for one in &all {
-        let least = shortest.entry(class(one)).or_insert(one.ns);
-        *least = one.ns.min(*least);
-    }
-    all.iter().map(|one| (one.activity.0, shortest[&class(one)])).collect()
 }
 
 fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {

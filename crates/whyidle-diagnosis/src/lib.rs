@@ -15,6 +15,7 @@ mod judge;
 mod known;
 mod ladder;
 mod message;
+mod paced;
 mod projection;
 mod ranks;
 mod recording;

@@ -5,6 +5,8 @@
 //! late ends 5–20 µs later; where both of two ranks were late often enough, that is a term of its own, otherwise it
 //! bounds the accuracy and is printed as such.
 
+use std::collections::VecDeque;
+
 use super::RankFacts;
 use super::matching::{Matched, Met, Parties};
 use super::split::{Split, Waits};
@@ -60,15 +62,17 @@ pub fn offsets(ranks: &[RankFacts], matched: &Matched, waits: &Waits) -> Vec<Opt
     let at = ranks[0].steps.first().map_or(0, |step| step.start);
     *first = Some(Offset { rank: 0, ahead: 0, at, drift: 0.0, error: 0, collectives: u32::MAX });
     let of_rank = by_rank(ranks, matched, waits);
-    let mut front = vec![0_u32];
-    while let Some(from) = front.pop() {
+    let mut front = VecDeque::from([0_u32]);
+    let mut open = ranks.len() - 1;
+    while let Some(from) = front.pop_front().filter(|_| open > 0) {
         let base = known[from as usize].expect("what is at the front is known");
         for peer in peers(&of_rank[from as usize]) {
             if known[peer as usize].is_none()
                 && let Some(one) = pair(ranks, &of_rank[from as usize], from, peer)
             {
                 known[peer as usize] = Some(chained(base, one));
-                front.push(peer);
+                front.push_back(peer);
+                open -= 1;
             }
         }
     }

@@ -322,6 +322,57 @@ fn one_late_rank_of_many_is_found_with_its_cause() {
     }
 }
 
+/// A digest with some of its JSON changed.
+fn changed(digest: &Digest, change: impl FnOnce(&mut Value)) -> Digest {
+    let mut value = serde_json::to_value(digest).unwrap();
+    change(&mut value);
+    serde_json::from_value(value).unwrap()
+}
+
+/// Rank 1 of the straggler's run, but with twice the kernels and no wait for data.
+#[test]
+fn a_rank_that_does_more_work_is_late_because_of_it() {
+    let recorded = recording("straggler_data");
+    let busier = changed(&recorded.ranks[1].0, |digest| {
+        for kernel in digest["facts"]["work"]["kernels"].as_array_mut().unwrap() {
+            for field in ["count", "total_ns"] {
+                kernel[field] = (2 * kernel[field].as_i64().unwrap()).into();
+            }
+        }
+        for line in digest["verdict"]["ledger"].as_array_mut().unwrap() {
+            if line["id"] == "data.workers" {
+                line["id"] = "host.launch".into();
+            }
+        }
+    });
+    let ranks = Ranks::new(vec![recorded.ranks[0].0.clone(), busier]).unwrap();
+    let verdict = judge_ranks(&ranks, None).unwrap();
+    let late = finding(&verdict, "rank.straggler").unwrap();
+    assert_eq!((late.rank, late.remedy.summary.id), (Some(1), "fix-straggler-work"));
+    // Work is shared out, not gone.
+    let after = late.gain.as_ref().unwrap().step_after.ns as f64 / verdict.step.unprofiled.ns as f64;
+    assert!((0.6..0.9).contains(&after), "{after}");
+}
+
+/// Collectives a tenth as fast as recorded take a slow path; as they were recorded they do not.
+#[test]
+fn a_slow_link_is_named_and_a_fast_one_is_not() {
+    let recorded = recording("ddp_small");
+    assert!(finding(&recorded.verdict(), "comm.link").is_none());
+    let slow: Vec<Digest> = recorded
+        .digests()
+        .into_iter()
+        .map(|mut digest| {
+            let rows = &mut digest.facts.rows;
+            rows.length.iter_mut().for_each(|ns| *ns *= 10);
+            digest
+        })
+        .collect();
+    let verdict = judge_ranks(&Ranks::new(slow).unwrap(), None).unwrap();
+    let link = finding(&verdict, "comm.link").unwrap();
+    assert!(link.evidence.iter().any(|evidence| evidence.text.id == "ev-link-speed"));
+}
+
 /// What was damaged is refused or judged, never a panic.
 #[test]
 fn damaged_digests_are_refused_or_read() {

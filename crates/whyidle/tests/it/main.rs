@@ -13,6 +13,7 @@ mod readme;
 mod recordings;
 mod screens;
 mod support;
+mod together;
 mod terminal;
 mod top;
 mod torch;
