@@ -25,7 +25,7 @@ pub use give_back::{Returned, calibrate, give_back};
 pub use judge::{Wanted, judge};
 pub use known::Known;
 pub use message::{Arg, Message};
-pub use recording::{Run, add_samples, judge_recording};
+pub use recording::{Run, add_samples, judge_recording, refuse_given_step};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Line,

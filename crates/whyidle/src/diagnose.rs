@@ -5,6 +5,7 @@ use std::path::Path;
 use whyidle_analysis::signals::{Hints, Signals, signals};
 use whyidle_diagnosis::{
     Input, Known, Message, QualityNote, Refusal, Run, Verdict, add_samples, judge_recording,
+    refuse_given_step,
 };
 use whyidle_model::{Samples, Severity, Trace};
 use whyidle_readers::recording::{self, Recording};
@@ -43,14 +44,23 @@ pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Resu
     let has_samples = watched.signals.gpu.is_some() || watched.signals.main.is_some();
     match trace::verdict(&question, output) {
         Ok(mut verdict) => {
+            if let Some(refusal) =
+                refuse_given_step(&watched.signals, &watched.known, &watched.run, verdict.inputs.clone())
+            {
+                return Err(NoVerdict::Refused(refusal));
+            }
             if has_samples {
                 add_samples(&mut verdict, &watched.signals, &watched.known, &watched.run);
                 verdict.inputs.extend(watched.inputs);
             }
             Ok(verdict)
         }
-        // A trace that carries no verdict leaves the samples.
-        Err(NoVerdict::Refused(refusal)) if has_samples => without_trace(watched, *refusal, &path),
+        // A trace that carries no verdict leaves the samples; a slip in the step that was given stays one.
+        Err(NoVerdict::Refused(refusal))
+            if has_samples && (step_ms.is_none() || refusal.code != "step-contradicted") =>
+        {
+            without_trace(watched, *refusal, &path)
+        }
         Err(none) => Err(none),
     }
 }
