@@ -82,7 +82,7 @@ def main():
             busy(0.01)
             optimizer.step()
         with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "model.pt"), "wb") as file:
-            torch.save(model.state_dict(), SlowWriter(file, 0.2))
+            torch.save(model.state_dict(), SlowWriter(file, 0.05))
         score(model, held_out)
 
 
