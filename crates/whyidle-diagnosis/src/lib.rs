@@ -33,7 +33,7 @@ pub use message::{Arg, Message};
 pub use ranks::{
     Clock, Digest, Group, NotOneJob, Ranks, SCHEMA as DIGEST_SCHEMA, TogetherFacts, Transfer, judge_ranks,
 };
-pub use recording::{Run, add_samples, judge_recording};
+pub use recording::{Run, add_samples, judge_recording, refuse_given_step};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Lateness,

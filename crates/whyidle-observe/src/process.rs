@@ -33,6 +33,11 @@ impl Watched {
         Some(Self { pid, role, process, started, open_files: None, visits: 0 })
     }
 
+    /// It is the process that started then, ticks since boot; a number may have gone to another one.
+    pub(crate) fn started_at(&self, started: u64) -> bool {
+        self.started == started
+    }
+
     /// Still the same process, and not yet dead.
     pub(crate) fn is_alive(&self) -> bool {
         self.process.stat().is_ok_and(|stat| stat.starttime == self.started && stat.state != 'Z')
@@ -79,6 +84,9 @@ impl Watched {
 
     /// Rows of `threads.csv`; empty once the process is gone.
     pub(crate) fn threads(&self) -> Vec<String> {
+        if !self.is_alive() {
+            return Vec::new();
+        }
         let Ok(tasks) = self.process.tasks() else { return Vec::new() };
         let ticks = procfs::ticks_per_second().max(1) as f64;
         let row = |task: procfs::process::Task| {
@@ -109,6 +117,11 @@ impl Watched {
     pub(crate) fn state(&self) -> char {
         self.process.stat().map_or(' ', |stat| stat.state)
     }
+}
+
+/// When process `pid` started, ticks since boot; `None` once it is gone.
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    Some(Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?.starttime)
 }
 
 fn state_word(state: char) -> &'static str {
@@ -152,6 +165,15 @@ mod tests {
             assert!(watched.row().is_none() && !watched.is_alive() && watched.threads().is_empty());
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_number_that_went_to_another_process_is_not_the_one_that_was_watched() {
+        let mut own = Watched::new(std::process::id(), Role::Driver).unwrap_or_else(|| panic!("no /proc"));
+        assert!(own.started_at(own.started) && started(std::process::id()) == Some(own.started));
+        // As if another process had had this number before.
+        own.started -= 1;
+        assert!(!own.is_alive() && own.row().is_none() && own.threads().is_empty());
     }
 
     #[test]

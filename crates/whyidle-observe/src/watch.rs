@@ -11,7 +11,7 @@ use crate::clock::{now_ns, process_cpu, seconds};
 use crate::gpu::{Card, Gpus};
 use crate::pace::Pace;
 use crate::permission::stack_permission;
-use crate::process::Watched;
+use crate::process::{self, Watched};
 use crate::stacks::{PySpy, Sighting, StackSource, ThreadStack, source_line};
 use crate::system::System;
 use crate::tree::{Member, Role, Tree, children};
@@ -111,7 +111,8 @@ fn paces() -> Paces {
 
 /// A watch over one program.
 pub struct Watch {
-    roots: Vec<u32>,
+    /// What was asked for: process and start.
+    roots: Vec<(u32, Option<u64>)>,
     options: Options,
     recorder: Recorder,
     tree: Tree,
@@ -157,7 +158,7 @@ impl Watch {
         }
         let stacks = options.stacks.then_some(stacks);
         let mut watch = Self {
-            roots: roots.to_vec(),
+            roots: roots.iter().map(|&pid| (pid, process::started(pid))).collect(),
             options,
             recorder,
             tree: Tree::default(),
@@ -235,13 +236,14 @@ impl Watch {
     }
 
     fn is_alive(&self) -> bool {
-        self.roots.iter().any(|root| self.watched.get(root).is_some_and(Watched::is_alive))
+        self.roots.iter().any(|(root, _)| self.watched.get(root).is_some_and(Watched::is_alive))
             || self.tree.drivers().any(|driver| self.watched.get(&driver.pid).is_some_and(Watched::is_alive))
     }
 
     fn sample(&mut self, now: Instant) {
         if self.paces.tree.is_due(now) {
-            let pids = self.paces.tree.take(|| descendants(&self.roots));
+            let roots = self.living_roots();
+            let pids = self.paces.tree.take(|| descendants(&roots));
             // What a process is shows only once it has loaded its libraries and opened its GPU.
             let young = self.tree.drivers().next().is_none() || self.looked.elapsed() > LOOK_AGAIN;
             if pids != self.pids || young {
@@ -307,12 +309,23 @@ impl Watch {
         self.recorder.gpu_rows(&rows);
     }
 
+    /// The roots whose numbers have not gone to other processes.
+    fn living_roots(&self) -> Vec<u32> {
+        let same =
+            |(pid, started): &&(u32, Option<u64>)| started.is_none() || process::started(*pid) == *started;
+        self.roots.iter().filter(same).map(|(pid, _)| *pid).collect()
+    }
+
     /// Looks at the program's processes anew.
     fn look_again(&mut self) {
-        self.tree = Tree::of(&self.roots);
+        self.tree = Tree::of(&self.living_roots());
         self.looked = Instant::now();
         self.pids = self.tree.members.iter().map(|member| member.pid).collect();
-        let gone: Vec<u32> = self.watched.keys().filter(|pid| !self.pids.contains(pid)).copied().collect();
+        let is_same = |(pid, watched): &(&u32, &Watched)| {
+            self.tree.members.iter().any(|member| member.pid == **pid && watched.started_at(member.started))
+        };
+        let gone: Vec<u32> =
+            self.watched.iter().filter(|entry| !is_same(entry)).map(|(pid, _)| *pid).collect();
         for pid in gone {
             self.watched.remove(&pid);
             self.stack_failures.remove(&pid);

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use whyidle_analysis::signals::{Hints, Signals, signals};
+use whyidle_analysis::signals::{Hints, Signals, drivers, signals};
 use whyidle_diagnosis::{
     Input, Known, Message, QualityNote, Refusal, Run, Verdict, add_samples, judge_recording,
+    refuse_given_step,
 };
 use whyidle_model::{Samples, Severity, Trace};
-use whyidle_readers::recording::{self, Recording};
+use whyidle_readers::recording::{self, Driver, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
 use crate::args::DiagnoseOptions;
@@ -43,14 +44,23 @@ pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Resu
     let has_samples = watched.signals.gpu.is_some() || watched.signals.main.is_some();
     match trace::verdict(&question, output) {
         Ok(mut verdict) => {
+            if let Some(refusal) =
+                refuse_given_step(&watched.signals, &watched.known, &watched.run, verdict.inputs.clone())
+            {
+                return Err(NoVerdict::Refused(refusal));
+            }
             if has_samples {
                 add_samples(&mut verdict, &watched.signals, &watched.known, &watched.run);
                 verdict.inputs.extend(watched.inputs);
             }
             Ok(verdict)
         }
-        // A trace that carries no verdict leaves the samples.
-        Err(NoVerdict::Refused(refusal)) if has_samples => without_trace(watched, *refusal, &path),
+        // A trace that carries no verdict leaves the samples; a slip in the step that was given stays one.
+        Err(NoVerdict::Refused(refusal))
+            if has_samples && (step_ms.is_none() || refusal.code != "step-contradicted") =>
+        {
+            without_trace(watched, *refusal, &path)
+        }
         Err(none) => Err(none),
     }
 }
@@ -74,7 +84,10 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
     let found = samples::read(dir)?;
     let known = trace::known(described.as_ref(), step_ms);
     let is_described = described.is_some();
-    let recorded = described.unwrap_or_default();
+    let mut recorded = described.unwrap_or_default();
+    if recorded.drivers.is_empty() {
+        recorded.drivers = undescribed(&found.samples);
+    }
     let (signals, rank) = the_one_waited_for(&found.samples, &recorded);
     let input = |(name, rows): &(&str, u64)| Input {
         path: dir.join(name).display().to_string(),
@@ -92,10 +105,11 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
 pub(crate) fn about(recorded: Recording, is_described: bool, signals: &Signals) -> Run {
     // Without a description, a process that shows the work of several ranks is one of at least two.
     let is_rank = signals.main.as_ref().is_some_and(|main| main.is_rank);
+    let seen = u32::try_from(recorded.drivers.len()).unwrap_or(u32::MAX);
     Run {
         observed_step_ns: recorded.observed_step_ms_mean.map(|ms| (ms * 1e6).round() as i64),
         timed_steps: recorded.timed_steps.unwrap_or(u32::try_from(recorded.steps_host_ms.len()).unwrap_or(0)),
-        world: recorded.world.unwrap_or(if is_rank { 2 } else { 1 }),
+        world: recorded.world.unwrap_or(seen.max(if is_rank { 2 } else { 1 })),
         world_known: recorded.world.is_some() || is_described && !is_rank,
         rank: recorded.rank,
         watched_ranks: recorded.drivers.len(),
@@ -113,6 +127,16 @@ pub(crate) fn about(recorded: Recording, is_described: bool, signals: &Signals) 
         dropped: 0,
         rows: 0,
     }
+}
+
+/// Several drivers that no description names: without a better word they drive the cards of the host in order.
+fn undescribed(samples: &Samples) -> Vec<Driver> {
+    let pids = drivers(samples);
+    if pids.len() < 2 {
+        return Vec::new();
+    }
+    let driver = |(at, pid)| Driver { pid, rank: u32::try_from(at).ok(), gpu: u32::try_from(at).ok() };
+    pids.into_iter().enumerate().map(driver).collect()
 }
 
 /// Codes of a missing GPU that say that there is none to be seen, not that it could not be read.

@@ -152,8 +152,22 @@ fn cores_busy(table: &whyidle_model::Table) -> Option<f64> {
     (all > 0.0).then(|| busy / all)
 }
 
-/// The process that the samples are about: the root of the sampled stacks, else of the process table.
+/// The processes that the recorder took for drivers of GPUs when it last saw them; empty where it did not say.
+#[must_use]
+pub fn drivers(samples: &Samples) -> Vec<u32> {
+    let table = &samples.process;
+    let is_driver = |pid: &u32| {
+        let last = table.rows_of("pid", f64::from(*pid)).last();
+        last.is_some_and(|row| table.word("role", row) == "driver")
+    };
+    table.keys("pid").into_iter().filter(is_driver).collect()
+}
+
+/// The process that the samples are about: a driver, else the root of the sampled stacks, else of the process table.
 fn driver_of(samples: &Samples) -> Option<u32> {
+    if let Some(&driver) = drivers(samples).first() {
+        return Some(driver);
+    }
     let stacks = &samples.stacks;
     let roots =
         stacks.seen.iter().map(|seen| (&stacks.stacks[seen.stack], seen.count)).filter_map(|(stack, n)| {

@@ -219,14 +219,27 @@ fn contradicted_step(view: &View<'_>) -> Option<Why> {
     Some(("step-contradicted", reason, Message::new("refusal-step-hint")))
 }
 
+/// Why a step that was given cannot belong to this recording, whatever a trace in it says.
+#[must_use]
+pub fn refuse_given_step(
+    signals: &Signals,
+    known: &Known,
+    run: &Run,
+    inputs: Vec<Input>,
+) -> Option<Box<Refusal>> {
+    let (code, reason, hint) = contradicted_step(&view(signals, known, run))?;
+    Some(Box::new(Refusal { code, reason, hint, inputs, quality: evidence::notes(signals, run) }))
+}
+
 /// Nothing holds the host up, and whether the GPU waits was not sampled, though there may be one: no verdict on it.
 fn nothing_of_the_gpu(view: &View<'_>, waits: &Waits) -> Option<Why> {
+    let hint = || Message::new("refusal-no-gpu-samples-hint");
+    if view.is_host_only() && !view.run.no_gpu && view.run.world > 1 {
+        return Some(("no-gpu-samples", Message::new("refusal-no-gpu-ranks"), hint()));
+    }
     let waiting: f64 = waits.charged.iter().map(|wait| wait.charged).sum();
     let unknown = view.is_host_only() && !view.run.no_gpu && waiting < HEALTHY;
-    unknown.then(|| {
-        let reason = Message::new("refusal-no-gpu-samples");
-        ("no-gpu-samples", reason, Message::new("refusal-no-gpu-samples-hint"))
-    })
+    unknown.then(|| ("no-gpu-samples", Message::new("refusal-no-gpu-samples"), hint()))
 }
 
 fn view<'a>(signals: &'a Signals, known: &'a Known, run: &'a Run) -> View<'a> {

@@ -142,7 +142,7 @@ fn sentence(
     if view.is_host_only() {
         sentence.push(match (healthy, wait) {
             (false, Some(wait)) => {
-                Message::new("say-live-host-waits").share("waiting", wait.share).message("because", because)
+                Message::new("say-live-host-waits").share("waiting", wait.charged).message("because", because)
             }
             _ => Message::new("say-live-host-works"),
         });

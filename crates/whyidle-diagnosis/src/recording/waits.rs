@@ -87,8 +87,13 @@ fn contention(view: &View<'_>, waits: &[Wait], left: f64) -> Option<Wait> {
     const WANTS: f64 = 0.3;
     const GETS: f64 = 0.6;
     let process = view.signals.process.as_ref()?;
-    let waiting: f64 =
-        waits.iter().filter(|wait| wait.cause.starts_with("data.")).map(|wait| wait.share).sum();
+    // Who waits for workers, a disk or the interpreter's lock wants no core meanwhile.
+    let sleeps = |wait: &&Wait| {
+        ["data.workers", "data.storage", "io.", "run.", "host.gil"]
+            .iter()
+            .any(|family| wait.cause.starts_with(family))
+    };
+    let waiting: f64 = waits.iter().filter(sleeps).map(|wait| wait.share).sum();
     let (wants, gets) = (1.0 - waiting, process.user + process.system);
     let contended = wants > WANTS
         && gets < GETS * wants

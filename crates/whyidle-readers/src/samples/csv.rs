@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use whyidle_model::Table;
 
 /// Columns of text; every other column holds numbers.
-const WORDS: [&str; 6] = ["cmd", "status", "wchan", "per_cpu", "name", "state"];
+const WORDS: [&str; 7] = ["cmd", "status", "wchan", "per_cpu", "name", "state", "role"];
 
 /// A table and the number of lines that made no sense.
 pub(super) fn read(bytes: &[u8]) -> (Table, u64) {

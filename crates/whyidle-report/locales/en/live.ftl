@@ -225,6 +225,7 @@ refusal-step-timed = A step of { $given } contradicts the recording: the program
 refusal-step-batches = A step of { $given } contradicts the recording: its batches come every { $measured }, and no step takes less than one batch.
 refusal-step-hint = Give the mean time of one optimizer step, without a profiler; or leave --step-ms out.
 refusal-no-gpu-samples = The main thread hardly waits for anything, and there are no samples of the GPU: whether it waits is not known.
+refusal-no-gpu-ranks = There are no samples of the GPUs: which of the ranks the others wait for is not known.
 refusal-no-gpu-samples-hint = Record where NVML can be read (`whyidle check` says what is in the way), or bring a trace.
 
 ## What the commands say

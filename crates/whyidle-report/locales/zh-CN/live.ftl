@@ -203,6 +203,7 @@ refusal-step-timed = 单步 { $given } 与记录矛盾：程序自己计时为�
 refusal-step-batches = 单步 { $given } 与记录矛盾：batch 每隔 { $measured } 才来一个，一步不会少于一个 batch。
 refusal-step-hint = 请给出未开 profiler 时一次优化器更新的平均耗时；或者不写 --step-ms。
 refusal-no-gpu-samples = 主线程几乎没有在等什么，但没有 GPU 采样：不知道 GPU 是否在等。
+refusal-no-gpu-ranks = 没有 GPU 采样：不知道其他 rank 在等哪一个 rank。
 refusal-no-gpu-samples-hint = 请在能读取 NVML 的地方记录（`whyidle check` 会指出障碍），或提供 trace。
 
 ## 命令行提示

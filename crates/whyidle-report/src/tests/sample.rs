@@ -137,6 +137,7 @@ pub(super) fn starved() -> Verdict {
         findings: vec![workers_finding(), pretokenise_finding()],
         ladder: vec![Rung { cause: "data.workers", gain: workers_finding().gain.expect("it has one") }, Rung { cause: "data.in_process", gain: Gain { step_after: Estimate { ns: 46 * MS, low_ns: 42 * MS, high_ns: 51 * MS }, method: Method::Model, change: Change { what: "compile", from: None, to: None }, next_limit: "compute.bound" } }],
         what_if: vec![Answer { asked: "data.workers=12".to_owned(), causes: vec!["data.workers"], changes: vec![Change { what: "workers", from: Some("2".to_owned()), to: Some("12".to_owned()) }], gain: workers_finding().gain, notes: Vec::new() }, Answer { asked: "host.gc".to_owned(), causes: vec!["host.gc"], changes: Vec::new(), gain: None, notes: vec![Message::new("what-if-nothing-there").name("cause", "host.gc")] }],
+        together: None,
         critical_path: Some(CriticalPath { length_ns: 188 * MS, parts: vec![PathPart { id: "loader", ns: 131 * MS }, PathPart { id: "gpu", ns: 56 * MS }, PathPart { id: "launch", ns: MS }], names: vec![PathName { name: "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__".to_owned(), part: "loader", nodes: 3, ns: 131 * MS }] }),
         replay: Some(ReplayQuality { error: 0.0004, slack: 0.002, unrecorded: 0.0, usable: true }),
         next: "whyidle sweep --vary num_workers=2,4,8,12,16 -- python train.py --config configs/base.yaml --data /data/corpus".to_owned(),
@@ -348,6 +349,7 @@ pub(super) fn two_ranks() -> Verdict {
         step: one.step.clone(),
         working_share,
         ledger: one.ledger.clone(),
+        lateness: None,
     };
     let mut findings = one.findings.clone();
     findings[0].rank = Some(1);

@@ -130,6 +130,187 @@ fn recordings_without_a_part_still_get_what_the_rest_carries() {
     assert_eq!(refused.status, Some(1), "{}", refused.out);
 }
 
+/// A copy of a shipped recording without some of its files; `change` sees the rest.
+fn copied(name: &str, without: &[&str], change: impl Fn(&str, String) -> String) -> tempfile::TempDir {
+    let target = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(recordings().join(name)).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !without.contains(&file.as_str()) {
+            fs::write(target.path().join(&file), change(&file, fs::read_to_string(&path).unwrap())).unwrap();
+        }
+    }
+    target
+}
+
+fn as_it_is(_: &str, text: String) -> String {
+    text
+}
+
+/// Why there is no verdict, by its code.
+fn refusal(dir: &Path, more: &[&str]) -> String {
+    let dir = dir.display().to_string();
+    let args: Vec<&str> =
+        ["diagnose", &dir, "--format", "json"].into_iter().chain(more.iter().copied()).collect();
+    let run = run(&args);
+    assert_eq!(run.status, Some(1), "{}", run.out);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    report["refused"]["code"].as_str().unwrap().to_owned()
+}
+
+/// Without its description or its GPU's samples a recording loses confidence or its verdict, and never turns to
+/// another one.
+#[test]
+fn what_is_missing_never_turns_a_verdict() {
+    for (name, cause, _) in SHIPPED {
+        let described = ["recording.json", "case.json", "case_rank0.json"];
+        let bare = copied(name, &described, as_it_is);
+        let report = diagnosed(bare.path());
+        assert_eq!(primary(&report), cause, "{name} without its description");
+        assert_ne!(report["verdict"]["confidence"], "high", "{name}");
+        let blind = copied(name, &["nvml.csv"], as_it_is);
+        let dir = blind.path().display().to_string();
+        let found = run(&["diagnose", &dir, "--format", "json"]);
+        let report: Value = serde_json::from_str(&found.out).unwrap();
+        match found.status {
+            Some(1) => assert_eq!(report["refused"]["code"], "no-gpu-samples", "{name}"),
+            // That a function copies is in the GPU's counters of PCIe only; the function is named all the same.
+            _ if cause == "data.transfer" => {
+                assert_eq!(primary(&report), "host.python");
+                assert_eq!(report["verdict"]["confidence"], "medium");
+            }
+            _ => assert_eq!(primary(&report), cause, "{name} without its GPU"),
+        }
+    }
+}
+
+/// A garbage collection in every step of 208 ms makes the GPU dip; a GPU-bound and a launch-bound run are flat.
+#[test]
+fn dips_of_the_gpu_are_told_from_a_flat_level() {
+    let rhythm = |name: &str| {
+        let report = diagnosed(&recordings().join(name));
+        let figures = report["details"]["statistics"].as_array().unwrap().clone();
+        let is = |figure: &&Value| {
+            ["stat-live-dips", "stat-live-flat", "stat-live-irregular"]
+                .contains(&figure["msg"].as_str().unwrap())
+        };
+        figures.iter().find(is).unwrap_or_else(|| panic!("{name}: {figures:?}")).clone()
+    };
+    let dips = rhythm("gc_every_step");
+    let text = dips["text"].as_str().unwrap();
+    assert!(dips["msg"] == "stat-live-dips" && text.contains("203 ms"), "{text}");
+    for name in ["fed", "opt_forloop", "fp32_strict"] {
+        assert_eq!(rhythm(name)["msg"], "stat-live-flat", "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_file_costs_confidence() {
+    let whole = diagnosed(&recordings().join("tok_heavy_workers2"));
+    assert_eq!(whole["verdict"]["confidence"], "high");
+    let garbled = |file: &str, text: String| {
+        if file != "nvml.csv" {
+            return text;
+        }
+        let garble = |(at, line): (usize, &str)| {
+            if at > 0 && at % 3 == 0 { line.replace('1', "\u{1}") } else { line.to_owned() }
+        };
+        text.lines().enumerate().map(garble).collect::<Vec<_>>().join("\n") + "\n"
+    };
+    let report = diagnosed(copied("tok_heavy_workers2", &[], garbled).path());
+    assert_eq!((primary(&report), report["verdict"]["confidence"].as_str()), ("data.workers", Some("low")));
+    let doubts = report["verdict"]["doubts"].as_array().unwrap();
+    assert!(doubts.iter().any(|doubt| doubt["msg"] == "doubt-live-damaged"), "{doubts:?}");
+}
+
+#[test]
+fn a_step_that_the_recording_contradicts_is_refused() {
+    let timed = recordings().join("tok_heavy_workers2");
+    assert_eq!(refusal(&timed, &["--step-ms", "20"]), "step-contradicted");
+    assert_eq!(refusal(&timed, &["--step-ms", "2000"]), "step-contradicted");
+    let counted = copied("jsonl_worker1", &["case.json"], as_it_is);
+    assert_eq!(refusal(counted.path(), &["--step-ms", "10"]), "step-contradicted");
+    let dir = counted.path().display().to_string();
+    assert_eq!(run(&["diagnose", &dir, "--step-ms", "57"]).status, Some(0));
+    // With a trace too: testdata has the samples' program with its own timing of the steps.
+    let traced = copied("tok_workers0", &["case.json"], as_it_is);
+    fs::copy(root().join("testdata/tok_workers0/trace.json.gz"), traced.path().join("trace.json.gz"))
+        .unwrap();
+    assert_eq!(refusal(traced.path(), &["--step-ms", "5"]), "step-contradicted");
+}
+
+/// A recording of a CPU-only program: one stack after the other, `(function, file, samples)`, at 4 Hz.
+fn made(
+    stacks: &[(&[(&str, &str)], usize)],
+    cpu_per_s: f64,
+    involuntary: f64,
+    cores_busy: f64,
+) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut lines, mut sightings) = (String::new(), Vec::new());
+    for (number, (frames, samples)) in stacks.iter().enumerate() {
+        let frames: Vec<Value> =
+            frames.iter().map(|(function, file)| serde_json::json!([function, file, 3])).collect();
+        let stack = serde_json::json!({"stack": number, "pid": 7, "parents": [], "thread": "MainThread", "frames": frames});
+        lines.push_str(&format!("{stack}\n"));
+        sightings.extend(std::iter::repeat_n(number, *samples));
+    }
+    let mut process = "t,pid,ppid,cmd,status,user_s,sys_s,rchar,wchar,vctx,ivctx,minflt,role\n".to_owned();
+    let mut system = "t,cpu_user,cpu_sys,cpu_iowait,cpu_idle\n".to_owned();
+    for (at, number) in sightings.iter().enumerate() {
+        let t = at as f64 / 4.0;
+        let stamp = format!("{:.2}", 1_795_971_809.0 + t);
+        lines.push_str(&format!("{{\"t\":{stamp},\"s\":[[{number},\"S\"]]}}\n"));
+        let (cpu, switches) = (10.0 + cpu_per_s * t, involuntary * t);
+        process.push_str(&format!("{stamp},7,1,python,sleeping,{cpu:.2},0.0,0,0,0,{switches:.0},0,driver\n"));
+        system.push_str(&format!("{stamp},{:.2},0.0,0.0,{:.2}\n", cores_busy * t, (1.0 - cores_busy) * t));
+    }
+    fs::write(dir.path().join("stacks.jsonl"), lines).unwrap();
+    fs::write(dir.path().join("proc.csv"), process).unwrap();
+    fs::write(dir.path().join("system.csv"), system).unwrap();
+    let about = r#"{"pids": [7], "missing": [{"what": "gpu", "code": "no-nvml", "detail": ""}]}"#;
+    fs::write(dir.path().join("recording.json"), about).unwrap();
+    dir
+}
+
+const MODULE: (&str, &str) = ("<module>", "/w/train.py");
+const BACKWARD: &[(&str, &str)] = &[MODULE, ("_engine_run_backward", "torch/autograd/graph.py")];
+
+#[test]
+fn a_program_that_starts_up_or_stands_still_gets_a_reason_and_no_verdict() {
+    let imports: &[(&str, &str)] = &[MODULE, ("_find_and_load", "<frozen importlib._bootstrap>")];
+    assert_eq!(refusal(made(&[(imports, 40)], 1.0, 0.0, 0.3).path(), &[]), "starting-up");
+    let waits: &[(&str, &str)] = &[MODULE, ("Condition.wait", "threading.py")];
+    assert_eq!(refusal(made(&[(BACKWARD, 20), (waits, 80)], 0.0, 0.0, 0.1).path(), &[]), "stuck");
+    let builds: &[(&str, &str)] = &[MODULE, ("prepare", "/w/train.py")];
+    assert_eq!(refusal(made(&[(builds, 40)], 1.0, 0.0, 0.3).path(), &[]), "no-loop");
+}
+
+#[test]
+fn contention_without_a_gpu_has_a_line_and_no_more_than_it_takes() {
+    let report = diagnosed(made(&[(BACKWARD, 120)], 0.3, 400.0, 0.98).path());
+    assert_eq!(primary(&report), "host.contention");
+    let ledger = report["ledger"].as_array().unwrap();
+    let line = ledger.iter().find(|line| line["id"] == "host.contention").unwrap();
+    assert!((line["share"].as_f64().unwrap() - 0.7).abs() < 0.02, "{line}");
+    assert_eq!(report["findings"][0]["share"], line["share"]);
+}
+
+#[test]
+fn checkpoints_that_recur_are_a_matter_of_the_run() {
+    let saves: &[(&str, &str)] = &[MODULE, ("keep", "/w/train.py"), ("save", "torch/serialization.py")];
+    let report =
+        diagnosed(made(&[(BACKWARD, 40), (saves, 12), (BACKWARD, 40), (saves, 12)], 1.0, 0.0, 0.3).path());
+    assert_eq!(primary(&report), "run.checkpoint");
+    let run = &report["run"];
+    let lines = run["lines"].as_array().unwrap();
+    let sum: i64 = lines.iter().map(|line| line["ns"].as_i64().unwrap()).sum();
+    assert_eq!(Some(sum), run["watched_ns"].as_i64());
+    let line = lines.iter().find(|line| line["id"] == "run.checkpoint").unwrap();
+    assert_eq!((line["visits"].as_i64(), line["period_ms"].as_f64()), (Some(2), Some(13_000.0)));
+    assert!(line["where"].as_str().unwrap().starts_with("keep"), "{line}");
+}
+
 #[test]
 fn the_step_is_found_from_the_bytes_that_workers_write() {
     let dir = tempfile::tempdir().unwrap();

@@ -81,7 +81,11 @@ fn a_rank_given_twice_is_named_and_taken_once() {
 
 #[test]
 fn traces_of_different_jobs_are_refused() {
-    let two = whyidle(&["trace", "testdata/straggler_data/trace_rank0.json.gz", "testdata/fed_small/trace.json.gz"]);
+    let two = whyidle(&[
+        "trace",
+        "testdata/straggler_data/trace_rank0.json.gz",
+        "testdata/fed_small/trace.json.gz",
+    ]);
     assert_eq!(two.status.code(), Some(1));
     assert!(text(&two.stdout).contains("not the ranks of one job"), "{}", text(&two.stdout));
 }

@@ -185,3 +185,41 @@ fn the_dashboard_shows_what_attach_finds_and_says_when_the_driver_falls_silent()
     let row = silent.lines().skip(1).find(|line| line.contains(&pid.to_string())).unwrap_or_default();
     assert!(row.contains('–') && !row.contains('%'), "{silent}");
 }
+
+#[test]
+fn phases_of_a_run_are_told_and_sum_to_the_time_watched() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let program = root().join("crates/whyidle/tests/programs/phases.py").display().to_string();
+    let output = whyidle(&["run", "--no-trace", "--for", "20s", "--stop", "--format", "json", "--"])
+        .args([python.display().to_string(), program])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report: Value = serde_json::from_str(text.trim_start_matches("training\n")).unwrap();
+    let lines = report["run"]["lines"].as_array().unwrap();
+    let sum: i64 = lines.iter().map(|line| line["ns"].as_i64().unwrap()).sum();
+    assert_eq!(sum, report["run"]["watched_ns"].as_i64().unwrap());
+    let line =
+        |id: &str| lines.iter().find(|line| line["id"] == id).unwrap_or_else(|| panic!("{id}: {lines:#?}"));
+    assert!(line("run.startup")["ns"].as_i64().unwrap() > 3_000_000_000, "{lines:#?}");
+    assert!(line("training")["share"].as_f64().unwrap() > 0.2, "{lines:#?}");
+    for (id, place) in [("run.eval", "score"), ("run.checkpoint", "write")] {
+        assert!(line(id)["visits"].as_i64().unwrap() >= 2, "{lines:#?}");
+        assert!(line(id)["where"].as_str().unwrap().contains(place), "{lines:#?}");
+    }
+}
+
+#[test]
+fn a_program_that_only_starts_up_gets_no_verdict() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let program = root().join("crates/whyidle/tests/programs/phases.py").display().to_string();
+    let output = whyidle(&["run", "--no-trace", "--for", "2s", "--stop", "--"])
+        .args([python.display().to_string(), program, "--start".to_owned(), "600".to_owned()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("still starting up") && text.contains("busy (phases.py"), "{text}");
+}

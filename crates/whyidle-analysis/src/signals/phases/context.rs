@@ -81,11 +81,11 @@ fn startup(readings: &[Reading<'_>], began: bool) -> usize {
 fn borders(samples: &Samples, driver: u32, readings: &[Reading<'_>], phases: &mut [Phase], from: usize) {
     let waits = |at: usize| readings[at].hint == Hint::Loads;
     let mut extend = |start: usize| {
-        for at in start..readings.len() {
+        for (at, phase) in phases.iter_mut().enumerate().skip(start) {
             if !waits(at) {
                 break;
             }
-            phases[at] = Phase::Epoch;
+            *phase = Phase::Epoch;
         }
     };
     for at in from..readings.len() {

@@ -39,18 +39,24 @@ pub(super) struct Reading<'a> {
     pub(super) number: usize,
     /// Its stack.
     pub(super) stack: &'a Stack,
+    /// The outermost function of the user's own on it that evaluates.
+    evaluates_in: Option<Frame>,
     /// What it says.
     pub(super) hint: Hint,
 }
 
 impl Reading<'_> {
-    /// The function to name for a phase: for an evaluation the outermost of the user's own that evaluates is not
-    /// known here, so the innermost of the user's own; else the frame that the thread is in.
+    /// The function to name for a phase: the one that evaluates; where nothing moves, the one that the thread is in;
+    /// else the innermost of the user's own.
     pub(super) fn place(&self, reader: &Reader<'_>, phase: Phase) -> Option<String> {
         let frames = &self.stack.frames;
-        let own = frames.iter().rev().find(|frame| reader.is_user(frame));
-        let frame = if phase == Phase::Stuck { frames.last() } else { own.or(frames.last()) };
-        frame.map(|frame| reader.in_words(*frame))
+        let own = || frames.iter().rev().find(|frame| reader.is_user(frame)).or(frames.last()).copied();
+        let frame = match phase {
+            Phase::Stuck => frames.last().copied(),
+            Phase::Evaluation => self.evaluates_in.or_else(own),
+            _ => own(),
+        };
+        frame.map(|frame| reader.in_words(frame))
     }
 }
 
@@ -66,12 +72,16 @@ pub(super) fn readings<'a>(reader: &Reader<'a>, driver: u32) -> Vec<Reading<'a>>
         .filter_map(|seen| {
             let stack = &stacks.stacks[seen.stack];
             let t = seen.t.filter(|_| is_main(stack))?;
-            let inside = stack.frames.iter().any(|frame| evaluating.contains(&key(frame)));
+            let evaluates_in = stack.frames.iter().find(|frame| evaluating.contains(&key(frame))).copied();
             let hint = match hints[seen.stack] {
-                Hint::Forward | Hint::Loads | Hint::StartsLoader | Hint::Neutral if inside => Hint::Evaluates,
+                Hint::Forward | Hint::Loads | Hint::StartsLoader | Hint::Neutral
+                    if evaluates_in.is_some() =>
+                {
+                    Hint::Evaluates
+                }
                 hint => hint,
             };
-            Some(Reading { t, number: seen.stack, stack, hint })
+            Some(Reading { t, number: seen.stack, stack, evaluates_in, hint })
         })
         .collect();
     readings.sort_by_key(|reading| reading.t);
