@@ -6,25 +6,25 @@ use whyidle_diagnosis::Trait;
 
 use crate::Catalog;
 
-/// Id and figures of a fact, in the order of its entry's arguments.
+/// Entry and figures of a fact, in the order of the entry's arguments.
 fn parts(one: &Trait) -> (&'static str, Vec<(&'static str, u32)>) {
     match *one {
         Trait::DataParallel { forwards, reductions } => {
-            ("data-parallel", vec![("forwards", forwards), ("count", reductions)])
+            ("strategy-data-parallel", vec![("forwards", forwards), ("count", reductions)])
         }
-        Trait::NoSync => ("no-sync", Vec::new()),
-        Trait::FindUnused => ("find-unused", Vec::new()),
-        Trait::CopiedGradients { copies } => ("copied-gradients", vec![("count", copies)]),
-        Trait::BroadcastBuffers { broadcasts } => ("broadcast-buffers", vec![("count", broadcasts)]),
+        Trait::NoSync => ("strategy-no-sync", Vec::new()),
+        Trait::FindUnused => ("strategy-find-unused", Vec::new()),
+        Trait::CopiedGradients { copies } => ("strategy-copied-gradients", vec![("count", copies)]),
+        Trait::BroadcastBuffers { broadcasts } => ("strategy-broadcast-buffers", vec![("count", broadcasts)]),
         Trait::Sharded { generation, forward, backward } => (
-            "sharded",
+            "strategy-sharded",
             vec![("generation", u32::from(generation)), ("forward", forward), ("backward", backward)],
         ),
-        Trait::Zero => ("zero", Vec::new()),
-        Trait::Replicated => ("replicated", Vec::new()),
-        Trait::TensorParallel { reductions } => ("tensor-parallel", vec![("count", reductions)]),
-        Trait::Pipeline => ("pipeline", Vec::new()),
-        Trait::SyncedCollectives { times } => ("synced", vec![("count", times)]),
+        Trait::Zero => ("strategy-zero", Vec::new()),
+        Trait::Replicated => ("strategy-replicated", Vec::new()),
+        Trait::TensorParallel { reductions } => ("strategy-tensor-parallel", vec![("count", reductions)]),
+        Trait::Pipeline => ("strategy-pipeline", Vec::new()),
+        Trait::SyncedCollectives { times } => ("strategy-synced", vec![("count", times)]),
     }
 }
 
@@ -33,12 +33,13 @@ pub(crate) fn text(catalog: &Catalog, one: &Trait) -> String {
     let (id, figures) = parts(one);
     let args: Vec<_> =
         figures.iter().map(|&(name, figure)| (name, FluentValue::from(f64::from(figure)))).collect();
-    catalog.format(&format!("strategy-{id}"), &args)
+    catalog.format(id, &args)
 }
 
 /// A fact as JSON: its id, its figures, and the sentence.
 pub(crate) fn json(catalog: &Catalog, one: &Trait) -> Value {
-    let (id, figures) = parts(one);
+    let (key, figures) = parts(one);
+    let id = key.trim_start_matches("strategy-");
     let figures: serde_json::Map<String, Value> =
         figures.into_iter().map(|(name, figure)| (name.to_owned(), json!(figure))).collect();
     json!({ "id": id, "figures": figures, "text": text(catalog, one) })

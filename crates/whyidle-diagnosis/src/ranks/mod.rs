@@ -36,6 +36,11 @@ const CAUSES: [(Id, Id, Id); 2] = [
     ("comm.link", "because-comm.link", "limit-comm.link"),
 ];
 
+/// Ids of the causes that only several ranks show.
+pub const ACROSS_RANKS: [Id; 2] = [CAUSES[0].0, CAUSES[1].0];
+/// Ids of the lines that a collective's line is split into.
+pub const SPLIT_LINES: [Id; 2] = [ledger::TRANSFER, ledger::WAIT];
+
 /// How a cause is worded: what is waited for, and what limits the step.
 pub(crate) fn words(id: &str) -> Option<(Id, Id)> {
     let several =

@@ -42,7 +42,10 @@ line-comm-wait = 等其他 rank
 because-comm-link = 花在慢链路上的传输
 limit-comm-link = 瓶颈是通信
 limit-rank-straggler = 瓶颈是落后的那个 rank
-det-ranks = rank { $ranks }
+det-ranks = { $count ->
+    [one] rank { $ranks }
+   *[other] rank { $ranks }
+}
 
 ## 结论
 say-late = rank { $rank } 落后：每步 { $step } 里，其他 rank 要等它 { $waiting }，因为{ $why }。
@@ -82,7 +85,7 @@ fix-link-nic = 跨机：选对网卡（NCCL_SOCKET_IFNAME、NCCL_IB_HCA），并
 fix-link-log = 日志会写明每个 channel 走的是 P2P、SHM 还是 NET
 
 ## 证据本身
-note-rank-twice = rank { $ranks } 给了两份：各取第一份 trace。
+note-rank-twice = 有 { $count } 个 rank 给了两份（rank { $ranks }）：各取第一份 trace。
 note-rank-missing = 缺少作业中的 { $count } 个 rank（{ $ranks }）：等不在场的 rank 与传输无法区分。
 note-matched-by-order = step 没有编号：集合通信按种类和大小的先后顺序配对。
 note-collectives-differ = 有 { $count } 处，各 rank 执行的集合通信不同：输入不均，或者将要挂起。

@@ -148,7 +148,8 @@ fn every_cause_of_the_diagnosis_has_its_page() {
 /// A cause that is not looked for: its page says so where it says how it is recognised.
 #[test]
 fn pages_of_causes_that_are_not_looked_for_say_so() {
-    let looked_for: BTreeSet<_> = whyidle_diagnosis::CAUSES.iter().map(|cause| cause.id).collect();
+    let by_one = whyidle_diagnosis::CAUSES.iter().map(|cause| cause.id);
+    let looked_for: BTreeSet<_> = by_one.chain(whyidle_diagnosis::ACROSS_RANKS).collect();
     for (lang, words) in [(Lang::En, "Not from "), (Lang::Zh, "看不出来")] {
         let catalog = Catalog::new(lang);
         for cause in CAUSES.iter().filter(|cause| !looked_for.contains(*cause)) {
@@ -218,6 +219,7 @@ fn said() -> BTreeSet<String> {
     let levers = whyidle_diagnosis::CAUSES.iter().filter(|cause| cause.lever.is_some());
     keys.extend(levers.map(|cause| format!("gain-{}", key_of(cause.id))));
     keys.extend(tabled_messages_of_the_readers());
+    keys.extend(whyidle_diagnosis::SPLIT_LINES.iter().map(|line| format!("line-{}", key_of(line))));
     keys.extend(ledger_lines().iter().map(|line| format!("line-{}", key_of(line))));
     keys.extend(whyidle_planner::PlanError::IDS.iter().map(|id| (*id).to_owned()));
     keys.extend(NoteCode::ALL.iter().map(|code| format!("note-{}", code.id())));

@@ -13,6 +13,16 @@ use crate::strategy;
 const LISTED: usize = 8;
 /// Kinds and sizes of collectives that `-v` lists per group.
 const TRANSFERS: usize = 6;
+/// The columns' heads.
+const HEADS: [&str; 7] = [
+    "report-rank-rank",
+    "report-rank-step",
+    "report-rank-working",
+    "report-rank-last",
+    "report-rank-waits",
+    "report-rank-caused",
+    "report-rank-pace",
+];
 /// Clocks that differ by less than this are one host's.
 const ONE_CLOCK_NS: i64 = 100_000;
 
@@ -46,8 +56,7 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
 }
 
 fn write_table(canvas: &mut Canvas, catalog: &Catalog, ranks: &[&RankVerdict]) {
-    let heads = ["rank", "step", "working", "last", "waits", "caused", "pace"]
-        .map(|column| catalog.word(&format!("report-rank-{column}")));
+    let heads = HEADS.map(|head| catalog.word(head));
     let rows: Vec<[String; 7]> = ranks.iter().map(|rank| cells(catalog, rank)).collect();
     let width = |column: usize| {
         rows.iter().map(|row| row[column].width()).chain([heads[column].width()]).max().unwrap_or(0)
