@@ -361,16 +361,16 @@ pub struct RankVerdict {
     pub lateness: Option<Lateness>,
 }
 
-/// How a rank stands to the others. Times are per traced step.
+/// How a rank stands to the others. Times are per unprofiled step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Collectives of the steps analysed in which it came last, of [`Lateness::of`].
     pub last: u64,
     /// Collectives of those steps that it took part in and that could be compared.
     pub of: u64,
-    /// How long the others waited for it: the longest wait of another, summed, ns.
+    /// How long that one of the others waits for it that waits most, where no work hides that, ns.
     pub caused_ns: i64,
-    /// How long it waited for others where no work hides that, ns.
+    /// How long it waits for others where no work hides that, ns.
     pub waited_ns: i64,
     /// Transfers that no work hides, ns.
     pub transfer_ns: i64,

@@ -67,7 +67,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<Vec<T>, Re
     let mut inflated = Vec::new();
     let mut gzip = MultiGzDecoder::new(&bytes[..]).take(LARGEST_FILE);
     if gzip.read_to_end(&mut inflated).is_err() {
-        return Err(ReadError::Damaged { path: path.to_owned(), byte: inflated.len() as u64 });
+        return Err(foreign());
     }
     parse(&inflated, schema).ok_or_else(foreign)
 }

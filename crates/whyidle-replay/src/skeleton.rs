@@ -101,7 +101,7 @@ impl Skeleton {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let before = |paths: &Paths, limit: usize| {
-            paths.iter().all(|&(source, ns)| (source as usize) < limit && ns.abs() < MOST_NS)
+            paths.iter().all(|&(source, ns)| (source as usize) < limit && (-MOST_NS..=MOST_NS).contains(&ns))
         };
         let all = self.source_of(self.len());
         let ordered = self.reached.iter().enumerate().all(|(at, paths)| before(paths, self.source_of(at)));

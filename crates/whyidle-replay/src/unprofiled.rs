@@ -251,7 +251,7 @@ pub fn fit(
         let recorded = Lengths::recorded(program);
         let (factor, lengths) = bisect(
             0.2,
-            SLOWEST,
+            3.0,
             |factor| {
                 let mut lengths = base.clone();
                 scale_host(program, &base, &recorded, &mut lengths, factor, all);
@@ -300,12 +300,8 @@ pub fn fit(
     fit
 }
 
-/// The factor on the host's work at which it is as long as recorded.
-const SLOWEST: f64 = 3.0;
-
-/// Scales the host's own work: down by `factor`, or up as far towards what was recorded as it lies towards [`SLOWEST`],
-/// so that what was taken out for the profiler comes back where it was taken. Work that a profiler hardly touches keeps
-/// its length unless `all` is scaled: long stretches without an operator, and calls that block in the driver, the
+/// Scales the host's own work, never above what was recorded. Work that a profiler hardly touches keeps its
+/// length unless `all` is scaled: long stretches without an operator, and calls that block in the driver, the
 /// collector or a file.
 fn scale_host(
     program: &Program,
@@ -322,9 +318,9 @@ fn scale_host(
             _ => false,
         };
         if node.context != Context::LoadFromWorkers && (all || !firm) {
-            let (now, most) = (base.host[at] as f64, recorded.host[at].max(base.host[at]) as f64);
-            let back = ((factor - 1.0) / (SLOWEST - 1.0)).clamp(0.0, 1.0);
-            out.host[at] = if factor > 1.0 { now + (most - now) * back } else { now * factor } as i64;
+            let scaled = (base.host[at] as f64 * factor) as i64;
+            out.host[at] =
+                if factor > 1.0 { scaled.min(recorded.host[at].max(base.host[at])) } else { scaled };
         }
     }
 }

@@ -36,11 +36,10 @@ pub(crate) fn text(catalog: &Catalog, one: &Trait) -> String {
     catalog.format(id, &args)
 }
 
-/// A fact as JSON: its id, its figures, and the sentence.
+/// A fact as every text is in JSON: worded, with its message and arguments.
 pub(crate) fn json(catalog: &Catalog, one: &Trait) -> Value {
     let (key, figures) = parts(one);
-    let id = key.trim_start_matches("strategy-");
-    let figures: serde_json::Map<String, Value> =
-        figures.into_iter().map(|(name, figure)| (name.to_owned(), json!(figure))).collect();
-    json!({ "id": id, "figures": figures, "text": text(catalog, one) })
+    let args: serde_json::Map<String, Value> =
+        figures.into_iter().map(|(name, figure)| (name.to_owned(), json!({ "count": figure }))).collect();
+    json!({ "text": text(catalog, one), "msg": key, "args": args })
 }

@@ -34,9 +34,9 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Say from PyTorch profiler traces where each step goes and what to change
     Trace(TraceOptions),
-    /// Write what each rank's trace says to the others: some tens of kilobytes
+    /// Condense each rank's trace into what it says to the others
     Digest(DigestOptions),
-    /// Give the verdict on the ranks of a job from their digests, or join them
+    /// Give the verdict on many ranks from their digests, or join them
     Merge(MergeOptions),
     /// Say before anything runs whether a model fits, what a step takes and which strategy suits
     Plan(Box<crate::plan::PlanOptions>),
@@ -51,9 +51,9 @@ pub(crate) enum Command {
     Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
     Diagnose(DiagnoseOptions),
-    /// Say from flight recorders and NCCL logs which rank hangs where, and over what ranks talk
+    /// Say from flight recorders and NCCL logs which rank hangs where
     Ranks(RanksOptions),
-    /// Explain a cause: what it is, how it is recognised, what cures it, its traps
+    /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
         cause: Option<String>,

@@ -14,7 +14,13 @@ use crate::{REACHED, REFUSED, UNREADABLE};
 
 /// Makes digests of traces and writes them.
 pub(crate) fn digest(options: &DigestOptions, output: &Output) -> u8 {
-    let question = Question { paths: options.paths.clone(), step_ms: options.step_ms, ..Question::default() };
+    let question = Question {
+        paths: options.paths.clone(),
+        step_ms: options.step_ms,
+        recorded: options.recorded,
+        name: options.name.clone(),
+        ..Question::default()
+    };
     let judged =
         trace::files(&question).and_then(|found| trace::judge_files(&found, &question, output, Digest::new));
     let judged = match judged {
@@ -90,6 +96,11 @@ fn read(options: &MergeOptions) -> Result<Vec<Digest>, ReadError> {
 
 /// Writes digests, over nothing but digests.
 fn write(path: &Path, digests: &[Digest], output: &Output) -> u8 {
+    if path.as_os_str() == "-" {
+        // A reader that has seen enough is no fault.
+        let _ = files::into(std::io::stdout().lock(), digests);
+        return REACHED;
+    }
     if path.exists() && !files::is_digest(path) {
         let error = Message::new("cli-not-overwritten").name("path", path.display().to_string());
         output.error(&error, Some(&Message::new("cli-not-overwritten-hint")));

@@ -210,7 +210,8 @@ fn suggest(mut wrong: NotUnderstood) -> NotUnderstood {
 /// Several traces must be ranks of one job: of the same number of ranks.
 fn not_one_job<T>(judged: &[Judged<T>], inputs: &[Input]) -> Option<Refusal> {
     let world = judged.first().and_then(|one| one.world);
-    let agree = world.is_some_and(|world| world > 1) && judged.iter().all(|one| one.world == world);
+    let of_it = |one: &Judged<T>| one.world == world && one.rank < world;
+    let agree = world.is_some_and(|world| world > 1) && judged.iter().all(of_it);
     (!agree).then(|| Refusal {
         code: "not-one-job",
         reason: Message::new("refusal-not-one-job").count("count", judged.len()),

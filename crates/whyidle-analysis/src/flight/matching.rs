@@ -38,7 +38,7 @@ fn row(dumps: &[RankDump], at: usize, number: u32) -> Row {
     let last = found.last().map(|&(seq, _)| seq).or(stated);
     // The oldest number of a ring that has overwritten others may have lost a part.
     let from = match found.first() {
-        Some(&(seq, _)) if dump.is_cut() => seq + 1,
+        Some(&(seq, _)) if dump.is_cut() => seq.saturating_add(1),
         Some(&(seq, _)) => seq,
         None => i64::MAX,
     };

@@ -127,6 +127,10 @@ fn shortest_loosely(kinds: &[u32]) -> bool {
 
 /// Each operation comes again after `period` others, but for a few.
 fn repeats(kinds: &[u32], period: usize) -> bool {
+    // Another rank's period may be longer than what this one holds.
+    if period >= kinds.len() {
+        return false;
+    }
     let allowed = ((kinds.len() - period) as f64 * IRREGULAR) as usize;
     let mut differing = 0;
     kinds.iter().zip(&kinds[period..]).all(|(a, b)| {
@@ -274,4 +278,15 @@ pub fn transfers(dumps: &[RankDump], matched: &[Matched]) -> Vec<Transfer> {
         .collect();
     rows.sort_by_key(|(total, _)| std::cmp::Reverse(*total));
     rows.into_iter().map(|(_, transfer)| transfer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeats;
+
+    #[test]
+    fn a_period_longer_than_what_is_held_does_not_repeat() {
+        assert!(!repeats(&[1, 2, 3], 3) && !repeats(&[1, 2, 3], 7) && !repeats(&[], 1));
+        assert!(repeats(&[1, 2, 1, 2], 2));
+    }
 }

@@ -226,7 +226,7 @@ impl RankFacts {
             &rows.queued,
             &rows.bare_until,
         ];
-        let within = |ns: i64| ns.abs() < i64::MAX / 4;
+        let within = |ns: i64| (-i64::MAX / 4..i64::MAX / 4).contains(&ns);
         columns.iter().all(|column| column.len() == count)
             && rows.bare_from.len() == rows.bare_length.len()
             && rows.bare_until.is_sorted()

@@ -79,13 +79,22 @@ impl Digest {
         let (facts, activities) = facts_of(case.trace, case.facts, &case.device);
         let rows: FxHashMap<GpuId, u32> = activities.into_iter().zip(0..).collect();
         let usable = case.replay.as_ref().filter(|replayed| replayed.is_usable());
-        let paced = usable.map(|replayed| replayed.corrected.clone());
+        let paced = usable.map(|replayed| {
+            let mut lengths = replayed.corrected.clone();
+            case.without_waits(&replayed.program, &mut lengths);
+            lengths
+        });
         let fitted = case.self_paced();
-        let reduced = |lengths: &Lengths| reduce(case, usable?, fitted.as_ref()?, lengths, &rows);
+        // What an edit does to a collective is relative to what it was before.
+        let reduced = |lengths: &Lengths, before: Option<&Lengths>| {
+            let usable = usable?;
+            reduce(case, usable, before?, lengths, &rows)
+        };
         let remedies = CAUSES.iter().filter_map(|cause| {
             let edit = (cause.lever?.edit)(case, None)?;
             let (lengths, terms) = applied(case, fitted.as_ref()?, &edit)?;
-            Some(Remedied { cause: cause.id, reduced: reduced(&lengths)?, terms })
+            let reduced = reduced(&lengths, fitted.as_ref())?;
+            Some(Remedied { cause: cause.id, reduced, terms })
         });
         let eased = || {
             let mut lengths = paced.clone()?;
@@ -93,13 +102,13 @@ impl Digest {
                 let work = case.facts.works[id.index()];
                 (!matches!(work, Work::Collective | Work::HostCopy)).then_some(EASED)
             });
-            reduced(&lengths)
+            reduced(&lengths, paced.as_ref())
         };
         let mut digest = Self {
             schema: SCHEMA.to_owned(),
             tool: env!("CARGO_PKG_VERSION").to_owned(),
-            paced: paced.as_ref().and_then(reduced),
-            fitted: fitted.as_ref().and_then(reduced),
+            paced: paced.as_ref().and_then(|lengths| reduced(lengths, Some(lengths))),
+            fitted: fitted.as_ref().and_then(|lengths| reduced(lengths, Some(lengths))),
             eased: eased(),
             remedies: remedies.collect(),
             parts: parts(case),
@@ -131,6 +140,8 @@ impl Digest {
         self.facts.is_sound()
             && self.parts.is_sound()
             && self.verdict.step.unprofiled.ns > 0
+            && !self.facts.steps.is_empty()
+            && (self.facts.world_size == 0 || self.facts.rank < self.facts.world_size)
             && replays.into_iter().all(|reduced| {
                 reduced.skeleton.is_sound()
                     && reduced.rows.len() == reduced.skeleton.len()

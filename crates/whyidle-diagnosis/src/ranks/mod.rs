@@ -26,7 +26,7 @@ use crate::causes::cause;
 use crate::ids::Id;
 use crate::message::{Arg, Message};
 use crate::ruling::{self, Standing, decide, near_threshold, weight};
-use crate::verdict::{Confidence, Finding, QualityNote, RankVerdict, Ruling, Rung, Verdict};
+use crate::verdict::{Confidence, Finding, Line, QualityNote, RankVerdict, Ruling, Rung, Verdict};
 use straggler::Straggler;
 use whyidle_model::Severity;
 
@@ -110,11 +110,14 @@ impl Seen<'_> {
         let ranks = self.ranks;
         let own = &ranks.own[shown].verdict;
         let step = own.step.unprofiled;
-        let ledger = |rank: usize| ledger::split(ranks, rank, &self.waits.exposed[rank]);
-        let lines = ledger(shown);
+        let mut ledgers: Vec<Vec<Line>> =
+            (0..ranks.len()).map(|rank| ledger::split(ranks, rank, &self.waits.exposed[rank])).collect();
+        let lateness = table::lateness(self, &ledgers);
+        let lines = ledgers[shown].clone();
         let mut found = findings::adjusted(ranks, shown, together, &lines, step);
         if let Some(late) = &self.late {
-            found.push(straggler::finding(ranks, &self.waits, together, late, step));
+            let waited = lateness[late.rank].caused_ns;
+            found.push(straggler::finding(ranks, &self.waits, together, late, step, waited));
         }
         if let Some(pipeline) = self.pipelines.iter().find(|one| one.stages.contains(&(shown as u32))) {
             let bubble = findings::pipeline(ranks, shown, pipeline, &lines, step);
@@ -130,16 +133,16 @@ impl Seen<'_> {
             (finding.cause != "rank.straggler", saved, std::cmp::Reverse(finding.cost.ns), finding.cause)
         });
         let ruling = self.ruling(own, &Standing { step, ledger: &lines }, &found);
-        let rank_lines = |rank: usize| RankVerdict {
+        let mut order: Vec<usize> = (0..ranks.len()).collect();
+        // Worst first: who the others wait for most.
+        order.sort_by_key(|&rank| (rank != shown, std::cmp::Reverse(lateness[rank].caused_ns), rank));
+        let mut rank_lines = |rank: usize| RankVerdict {
             rank: ranks.facts[rank].rank,
             step: ranks.own[rank].verdict.step.clone(),
             working_share: ranks.own[rank].verdict.working_share,
-            ledger: ledger(rank),
-            lateness: table::lateness(self, rank),
+            ledger: std::mem::take(&mut ledgers[rank]),
+            lateness: Some(lateness[rank]),
         };
-        let mut order: Vec<usize> = (0..ranks.len()).collect();
-        // Worst first: who the others wait for most.
-        order.sort_by_key(|&rank| (rank != shown, std::cmp::Reverse(self.waits.late[rank].caused), rank));
         let mut subject = own.subject.clone();
         subject.ranks = ranks.len();
         subject.gpus = ranks.own.iter().map(|own| own.verdict.subject.gpus).sum();
@@ -151,7 +154,7 @@ impl Seen<'_> {
             resident_share: own.resident_share,
             ledger: lines,
             run: own.run.clone(),
-            ranks: order.into_iter().map(rank_lines).collect(),
+            ranks: order.into_iter().map(&mut rank_lines).collect(),
             next: self.next(own, ruling.primary),
             ladder: ladder(own, &found, &ruling),
             ruling,
@@ -195,12 +198,18 @@ impl Seen<'_> {
             confidence = Confidence::Low;
             doubts.push(near);
         }
-        if !split {
+        let matched = self.matched.share(&self.ranks.facts);
+        if matched < MATCHED {
+            confidence = Confidence::Low;
+            doubts.push(Message::new("doubt-unmatched").share("share", matched));
+        }
+        if self.ranks.missing() > 0 {
             confidence = confidence.min(Confidence::Medium);
-            let share = self.matched.share(&self.ranks.facts);
-            doubts.push(
-                Message::new("doubt-unmatched").share("share", share).count("missing", self.ranks.missing()),
-            );
+            doubts.push(Message::new("doubt-ranks-missing").count("count", self.ranks.missing()));
+        }
+        if let Some((least, most)) = self.steps_apart() {
+            confidence = Confidence::Low;
+            doubts.push(Message::new("doubt-ranks-apart").time("least", least).time("most", most));
         }
         let finding = findings.iter().find(|finding| finding.cause == primary);
         let mut sentence = ruling::sentence(standing, healthy, finding);
@@ -227,6 +236,15 @@ impl Seen<'_> {
             .time("step", standing.step.ns)
             .time("waiting", finding.cost.ns)
             .message("why", why.unwrap_or(Message::new("late-host")))
+    }
+
+    /// The shortest and the longest traced step of the ranks, where they are too different for ranks that wait for each
+    /// other in every step: traces of different runs, or of different steps.
+    fn steps_apart(&self) -> Option<(i64, i64)> {
+        const APART: f64 = 1.25;
+        let steps = self.ranks.own.iter().map(|own| own.verdict.step.traced_ns);
+        let (least, most) = steps.fold((i64::MAX, 0), |(least, most), ns| (least.min(ns), most.max(ns)));
+        (most as f64 > APART * least as f64).then_some((least, most))
     }
 
     fn quality(&self, own: &Verdict, shown: usize) -> Vec<QualityNote> {

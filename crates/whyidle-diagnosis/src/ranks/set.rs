@@ -58,7 +58,8 @@ impl Ranks {
     pub fn new(mut digests: Vec<Digest>) -> Result<Self, NotOneJob> {
         let world = digests.first().ok_or(NotOneJob::Nothing)?.facts.world_size;
         let several = digests.len() > 1;
-        if several && (world < 2 || digests.iter().any(|digest| digest.facts.world_size != world)) {
+        let foreign = |digest: &Digest| digest.facts.world_size != world || digest.rank() >= world;
+        if several && (world < 2 || digests.iter().any(foreign)) {
             return Err(NotOneJob::Worlds);
         }
         digests.sort_by_key(Digest::rank);

@@ -182,6 +182,7 @@ pub(crate) fn finding(
     together: &Together<'_>,
     late: &Straggler,
     step: Estimate,
+    waited: i64,
 ) -> Finding {
     let own = &ranks.own[late.rank].verdict;
     let cause = match late.why {
@@ -189,11 +190,9 @@ pub(crate) fn finding(
         _ => None,
     };
     let rank = ranks.facts[late.rank].rank;
-    let waited = (0..ranks.len()).map(|other| waited_for(ranks, waits, other, late.rank)).fold(0.0, f64::max);
     let gain = gain(ranks, together, late, step);
-    // What the others wait, at most what curing it can bring where that is known.
-    let cost = (waited * step.ns as f64) as i64;
-    let cost = gain.as_ref().map_or(cost, |gain| cost.max(step.ns - gain.step_after.ns)).min(step.ns);
+    let cost = waited.min(step.ns);
+    let scaled = |other: i64| (cost as f64 * other as f64 / step.ns.max(1) as f64) as i64;
     let summary = match (&late.why, cause) {
         (_, Some(cause)) => Message::new("fix-straggler-own")
             .name("rank", rank.to_string())
@@ -210,11 +209,7 @@ pub(crate) fn finding(
     Finding {
         cause: "rank.straggler",
         rank: Some(rank),
-        cost: Estimate {
-            ns: cost,
-            low_ns: (waited * step.low_ns as f64) as i64,
-            high_ns: cost.max(step.high_ns.min(cost)),
-        },
+        cost: Estimate { ns: cost, low_ns: scaled(step.low_ns), high_ns: scaled(step.high_ns) },
         share: share_of(cost, step.ns),
         gain,
         evidence: evidence(ranks, waits, late),
@@ -233,9 +228,6 @@ fn evidence(ranks: &Ranks, waits: &Waits, late: &Straggler) -> Vec<Evidence> {
         .count("steps", lateness.by_step.len())
         .count("all", steps);
     let mut evidence = vec![counted(text, count(lateness.last))];
-    let waiting = lateness.caused / steps;
-    let text = Message::new("ev-straggler-waits").time("time", waiting);
-    evidence.push(timed(text, waiting, None));
     let first = share_of(lateness.in_first, lateness.caused);
     evidence.push(shared(Message::new("ev-straggler-first").share("share", first), first));
     let paces = Message::new("ev-straggler-paces").name("rank", &name).time("own", late.pace);

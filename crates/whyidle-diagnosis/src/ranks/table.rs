@@ -6,9 +6,10 @@ use whyidle_analysis::ranks::matching::Parties;
 
 use super::Seen;
 use super::findings::kind_name;
+use super::ledger::{TRANSFER, WAIT};
 use super::replay::Together as Replayed;
 use crate::ids::{self, Id};
-use crate::verdict::Lateness;
+use crate::verdict::{Lateness, Line};
 
 /// Facts about the ranks together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,19 +75,32 @@ pub struct Clock {
     pub drift: f64,
 }
 
-pub(super) fn lateness(seen: &Seen<'_>, rank: usize) -> Option<Lateness> {
-    let (late, exposed) = (&seen.waits.late[rank], &seen.waits.exposed[rank]);
-    let steps = seen.ranks.facts[rank].step_count();
-    Some(Lateness {
-        last: late.last,
-        of: late.of,
-        caused_ns: late.caused / steps,
-        waited_ns: exposed.waited() / steps,
-        transfer_ns: exposed.transfer / steps,
-        // A stage by itself has nothing to do: its pace says nothing.
-        pace_ns: seen.paces[rank].filter(|_| seen.pipelines.is_empty()),
-        straggler: seen.late.as_ref().is_some_and(|late| late.rank == rank),
-    })
+/// How each rank stands to the others, from their ledgers with collectives split.
+pub(super) fn lateness(seen: &Seen<'_>, ledgers: &[Vec<Line>]) -> Vec<Lateness> {
+    let line = |rank: usize, id: Id| {
+        ledgers[rank].iter().find(|line| line.id == id).map_or(0, |line| line.unprofiled.ns)
+    };
+    let mut caused = vec![0_i64; ledgers.len()];
+    for (rank, exposed) in seen.waits.exposed.iter().enumerate() {
+        let (wait, all) = (line(rank, WAIT), exposed.waited().max(1));
+        for (&late, &ns) in &exposed.waiting {
+            let part = i128::from(wait) * i128::from(ns) / i128::from(all);
+            let caused = &mut caused[late as usize];
+            *caused = i64::try_from(part).unwrap_or(0).max(*caused);
+        }
+    }
+    (0..ledgers.len())
+        .map(|rank| Lateness {
+            last: seen.waits.late[rank].last,
+            of: seen.waits.late[rank].of,
+            caused_ns: caused[rank],
+            waited_ns: line(rank, WAIT),
+            transfer_ns: line(rank, TRANSFER),
+            // A stage by itself has nothing to do: its pace says nothing.
+            pace_ns: seen.paces[rank].filter(|_| seen.pipelines.is_empty()),
+            straggler: seen.late.as_ref().is_some_and(|late| late.rank == rank),
+        })
+        .collect()
 }
 
 pub(super) fn together(seen: &Seen<'_>, replayed: &Replayed<'_>, step: i64) -> Together {

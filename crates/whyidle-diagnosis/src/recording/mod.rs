@@ -89,6 +89,12 @@ impl View<'_> {
         (self.step.ns as f64 * share.clamp(0.0, 1.0)).round() as i64
     }
 
+    /// Another process uses the judged GPU: how busy it is says nothing of this program alone.
+    pub(crate) fn shares_its_gpu(&self) -> bool {
+        let own = self.signals.gpu.as_ref().map(|gpu| gpu.index);
+        self.run.others_on_gpu.iter().any(|(index, _, _)| Some(*index) == own)
+    }
+
     /// Share of the step in which the GPU is idle; of a run without a GPU, nothing is known.
     pub(crate) fn idle(&self) -> f64 {
         1.0 - self.resident.unwrap_or(1.0)

@@ -24,6 +24,7 @@ pub(crate) fn rule(view: &View<'_>, waits: &Waits, findings: &[Finding]) -> Ruli
     } else {
         waits.idle < HEALTHY
             && !matches!(ranked(view), Some(Ranked::WaitsForRank | Ranked::Pipeline | Ranked::Launches))
+            && !view.shares_its_gpu()
     };
     let (confidence, doubts) = confidence(view, waits, primary);
     let sentence = sentence(view, waits, primary, healthy, findings);
@@ -45,6 +46,9 @@ fn primary(view: &View<'_>, waits: &Waits) -> &'static str {
     }
     // A rank that never waits for room in its queue is its own limit, however long its GPU sits in collectives.
     if waits.idle < HEALTHY && ranked(view) != Some(Ranked::Launches) {
+        if view.shares_its_gpu() {
+            return "gpu.shared";
+        }
         return "compute.bound";
     }
     if waits.contention().is_some() {
@@ -109,6 +113,9 @@ fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confide
     if view.signals.process.is_none() && !view.is_host_only() {
         doubt(Confidence::Medium, Message::new("doubt-live-no-counters"));
     }
+    if view.shares_its_gpu() && !view.is_host_only() {
+        doubt(Confidence::Low, Message::new("doubt-live-shared"));
+    }
     if !view.run.world_known {
         let level = if view.run.world > 1 { Confidence::Low } else { Confidence::Medium };
         doubt(level, Message::new("doubt-live-undescribed"));
@@ -146,6 +153,8 @@ fn sentence(
             }
             _ => Message::new("say-live-host-works"),
         });
+    } else if primary == "gpu.shared" {
+        sentence.push(Message::new("say-live-shared").share("resident", resident));
     } else if matches!(primary, "rank.straggler" | "pipeline.bubble") || waits.idle < HEALTHY && !healthy {
         sentence.push(Message::new("say-live-ranks").share("resident", resident).message("because", because));
     } else if healthy && view.has_steps() {

@@ -41,6 +41,7 @@ say-live-healthy-share = The GPU is busy { $resident } of the time; hardly anyth
 say-live-waits = Of each { $step } step, the GPU is busy { $working } and waits { $waiting } { $because }.
 say-live-waits-share = The GPU is busy { $working } of the time and waits { $waiting } of it { $because }.
 say-live-ranks = The GPU looks busy { $resident } of the time, but part of that is waiting { $because }.
+say-live-shared = The GPU is busy { $resident } of the time, but not for this program alone: another process uses it too, and whose work that is cannot be told.
 say-live-host-waits = No GPU was seen: this is the host's side only. Its main thread waits { $waiting } of the time { $because }.
 say-live-host-works = No GPU was seen: this is the host's side only. Its main thread hardly waits for anything.
 say-live-do = { $change }
@@ -66,6 +67,7 @@ doubt-live-few = { $count ->
    *[other] The main thread was sampled { $count } times only.
 }
 doubt-live-kinds = Samples cannot tell launches from values that are read back, nor the kinds of the GPU's work; a trace can.
+doubt-live-shared = Another process uses the same GPU: how busy it is for this program alone is not known.
 doubt-live-ranks = One rank was watched; what the others do is not known.
 doubt-live-damaged = { $count ->
     [one] One value of the recording makes no sense: the file is damaged.

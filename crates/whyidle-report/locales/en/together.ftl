@@ -72,14 +72,15 @@ late-works = it does { $factor } times the mean work
 late-slower = the same kernels take it longer
 late-host = its host launches more slowly
 
-doubt-unmatched = Only { $share } of the collectives were found on all their ranks, and { $missing ->
-    [one] 1 rank is
-   *[other] { $missing } ranks are
-} missing: what is left may be waiting for a rank that is not there.
+doubt-unmatched = Only { $share } of the collectives were found on all their ranks: what is left may be waiting for a rank whose part is not there.
+doubt-ranks-missing = { $count ->
+    [one] 1 rank of the job is missing
+   *[other] { $count } ranks of the job are missing
+}: waiting for one of them cannot be told from transfer.
+doubt-ranks-apart = The ranks' traced steps take { $least } to { $most }: ranks of one job that wait for each other take equally long. These are traces of different runs or of different steps.
 
 ## Evidence
 ev-straggler-last = rank { $rank } came last in { $last } of { $of } collectives, in { $steps } of { $all } steps traced; whether that stays so, a few steps cannot tell
-ev-straggler-waits = the others wait { $time } for it per traced step
 ev-straggler-first = { $share } of that in the first collective of a step: there the delay arose before it, elsewhere between collectives
 ev-straggler-paces = by itself, rank { $rank } would take { $own } per step, the slowest other { $others }
 ev-straggler-because = rank { $rank } itself waits { $because }: { $time } per traced step

@@ -54,11 +54,12 @@ late-works = 它的计算量是平均值的 { $factor } 倍
 late-slower = 同样的 kernel 在它那里跑得更久
 late-host = 它的主机发射得更慢
 
-doubt-unmatched = 只有 { $share } 的集合通信在其所有 rank 上找到，还缺 { $missing } 个 rank：其余部分可能是在等不在场的 rank。
+doubt-unmatched = 只有 { $share } 的集合通信在其所有 rank 上找到：其余部分可能是在等某个没有记录下来的 rank。
+doubt-ranks-missing = 还缺作业的 { $count } 个 rank：等它们与传输无法区分。
+doubt-ranks-apart = 各 rank 在 trace 里的单步从 { $least } 到 { $most }：同一作业里互相等待的 rank 应当一样长。这些 trace 来自不同的运行，或者不同的 step。
 
 ## 证据
 ev-straggler-last = rank { $rank } 在 { $of } 次集合通信中有 { $last } 次最后到达，分布在所记录 { $all } 步中的 { $steps } 步；是否一直如此，几步看不出来
-ev-straggler-waits = 在 trace 里，其他 rank 每步等它 { $time }
 ev-straggler-first = 其中 { $share } 发生在每步第一次集合通信：延误出现在它之前，其余出现在两次集合通信之间
 ev-straggler-paces = 单独跑，rank { $rank } 每步要 { $own }，其余中最慢的要 { $others }
 ev-straggler-because = rank { $rank } 自己{ $because }：trace 里每步 { $time }

@@ -23,6 +23,8 @@ const HEADS: [&str; 7] = [
     "report-rank-caused",
     "report-rank-pace",
 ];
+/// Columns that a narrow page leaves out: working, own pace, waits.
+const DROPPED_FIRST: [usize; 3] = [2, 6, 4];
 /// Clocks that differ by less than this are one host's.
 const ONE_CLOCK_NS: i64 = 100_000;
 
@@ -58,32 +60,45 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
 fn write_table(canvas: &mut Canvas, catalog: &Catalog, ranks: &[&RankVerdict]) {
     let heads = HEADS.map(|head| catalog.word(head));
     let rows: Vec<[String; 7]> = ranks.iter().map(|rank| cells(catalog, rank)).collect();
-    let width = |column: usize| {
-        rows.iter().map(|row| row[column].width()).chain([heads[column].width()]).max().unwrap_or(0)
-    };
-    let ends: Vec<usize> = (0..heads.len())
-        .scan(2, |end, column| {
-            *end += width(column) + if column == 0 { 0 } else { 2 };
-            Some(*end)
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].width()).chain([heads[column].width()]).max();
+    let mut columns: Vec<usize> = (0..heads.len()).collect();
+    let all =
+        |columns: &[usize]| 2 * columns.len() + columns.iter().filter_map(|&at| width(at)).sum::<usize>();
+    for dropped in DROPPED_FIRST {
+        if all(&columns) > canvas.width {
+            columns.retain(|column| *column != dropped);
+        }
+    }
+    let mut end = 0;
+    let placed: Vec<(usize, usize)> = columns
+        .into_iter()
+        .map(|column| {
+            end += 2 + width(column).unwrap_or(0);
+            (column, end)
         })
         .collect();
-    canvas.to(2).put(Role::Strong, &heads[0]);
-    for (head, &end) in heads.iter().zip(&ends).skip(1) {
-        canvas.right(Role::Faint, head, end);
-    }
+    write_row(canvas, &heads, &placed, Role::Strong, Role::Faint);
     canvas.end();
     for (rank, row) in ranks.iter().zip(&rows) {
         let late = rank.lateness.as_ref().is_some_and(|late| late.straggler);
-        canvas.to(2).put(if late { Role::Waiting } else { Role::Plain }, &row[0]);
-        for (cell, &end) in row.iter().zip(&ends).skip(1) {
-            canvas.right(Role::Plain, cell, end);
-        }
-        let from = ends[ends.len() - 1] + 2;
+        write_row(canvas, row, &placed, if late { Role::Waiting } else { Role::Plain }, Role::Plain);
         let label = largest_wait(catalog, rank);
-        if label.width() + from <= canvas.width {
-            canvas.to(from).put(Role::Faint, &label);
+        if !label.is_empty() && label.width() + end + 2 <= canvas.width {
+            canvas.to(end + 2).put(Role::Faint, &label);
         }
         canvas.end();
+    }
+}
+
+/// Cells at the ends of their columns; the first stands to the left.
+fn write_row(canvas: &mut Canvas, cells: &[String], placed: &[(usize, usize)], first: Role, others: Role) {
+    for (at, &(column, end)) in placed.iter().enumerate() {
+        if at == 0 {
+            canvas.to(2).put(first, &cells[column]);
+        } else {
+            canvas.right(others, &cells[column], end);
+        }
     }
 }
 
