@@ -22,7 +22,14 @@ PROGRAM = Path(os.environ.get("WHYIDLE_TEST_PROGRAM", ROOT / "target" / "debug" 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
     assert PROGRAM.is_file(), f"{PROGRAM} must be built first"
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    for tries_left in (2, 1, 0):
+        try:
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+            break
+        except Exception:  # A busy machine may take longer to start it than Ray waits.
+            ray.shutdown()
+            if not tries_left:
+                raise
     yield
     ray.shutdown()
 

@@ -1,9 +1,11 @@
 //! How busy a GPU was, from NVML's samples.
 //!
-//! *Resident* is the mean of `graphics_util`, which integrates over the time between two samples: the share
+//! *Resident* is the mean of `graphics_util`, which integrates over the time between two samples and is weighted by it: the share
 //! of time with a kernel or collective on the GPU, copy engines not counted. Rows that were taken too soon
 //! after the last one, which have no `dram_bw_util`, are left out. Cards without these counters give
 //! `util_gpu` instead, which only samples.
+
+use std::collections::BTreeMap;
 
 use whyidle_model::Table;
 
@@ -95,10 +97,20 @@ fn one(table: &Table, index: u32) -> Option<GpuSignals> {
         rows.iter().copied().filter(|&row| table.number("dram_bw_util", row).is_some()).collect();
     let is_share = |column: &str| SHARES.contains(&column);
     let plausible = |column: &str, value: &f64| !is_share(column) || (0.0..=MOST_PERCENT).contains(value);
+    // A counter speaks for the time since the sample before it; the first one's stretch is not known.
+    let since: BTreeMap<usize, f64> =
+        rows.windows(2).map(|pair| (pair[1], (table.t[pair[1]] - table.t[pair[0]]).max(0) as f64)).collect();
     let mean = |column: &str, rows: &[usize]| {
-        let values = rows.iter().filter_map(|&row| table.number(column, row));
-        let values: Vec<f64> = values.filter(|value| plausible(column, value)).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        let values: Vec<(f64, f64)> = rows
+            .iter()
+            .filter_map(|&row| Some((table.number(column, row)?, since.get(&row).copied().unwrap_or(0.0))))
+            .filter(|(value, _)| plausible(column, value))
+            .collect();
+        let time: f64 = values.iter().map(|(_, time)| time).sum();
+        if time > 0.0 && !column.starts_with("util_") {
+            return Some(values.iter().map(|(value, time)| value * time).sum::<f64>() / time);
+        }
+        (!values.is_empty()).then(|| values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64)
     };
     let most = |column: &str| rows.iter().filter_map(|&row| table.number(column, row)).max_by(f64::total_cmp);
     let counted = mean("graphics_util", &valid);
@@ -193,6 +205,14 @@ mod tests {
         let own = own.unwrap_or_else(|| panic!("a GPU"));
         assert_eq!((own.resident, own.samples, own.is_counted, own.util), (0.2, 2, true, Some(0.9)));
         assert!(others.is_empty());
+    }
+
+    #[test]
+    fn a_counter_counts_for_the_time_that_it_integrates_over() {
+        let mut table = table(&[(0, 0.0, 0.0, 1.0, 9.0), (0, 0.0, 0.0, 1.0, 9.0), (0, 0.0, 60.0, 1.0, 9.0)]);
+        table.t = vec![0, 100, 300];
+        let own = gpus(&table, None).0.unwrap_or_else(|| panic!("a GPU"));
+        assert!((own.resident - 0.4).abs() < 1e-12, "{}", own.resident);
     }
 
     #[test]
