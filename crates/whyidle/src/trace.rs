@@ -226,7 +226,8 @@ fn read(
     options: &Question,
     advance: &(dyn Fn(u64) + Sync),
 ) -> Result<Loaded, ReadError> {
-    let read_options = ReadOptions { progress: Some(advance), device: options.device, ..ReadOptions::default() };
+    let read_options =
+        ReadOptions { progress: Some(advance), device: options.device, ..ReadOptions::default() };
     let trace = if path.as_os_str() == "-" {
         read_trace_from(std::io::stdin(), &read_options)?
     } else {

@@ -71,7 +71,8 @@ impl Database {
         names
             .into_iter()
             .map(|table| {
-                let columns = columns.query_map([&table], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+                let columns =
+                    columns.query_map([&table], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
                 Ok((table, columns))
             })
             .collect()
@@ -162,6 +163,9 @@ mod tests {
 
     #[test]
     fn any_name_of_a_file_is_an_address() {
-        assert_eq!(address(Path::new("/a b/c?#%.sqlite")), "file:///a%20b/c%3F%23%25.sqlite?mode=ro&immutable=1");
+        assert_eq!(
+            address(Path::new("/a b/c?#%.sqlite")),
+            "file:///a%20b/c%3F%23%25.sqlite?mode=ro&immutable=1"
+        );
     }
 }

@@ -64,7 +64,15 @@ fn activity(row: &Values<'_>, kind: GpuKind, builder: &mut Builder) -> Option<Gp
 fn kernels(database: &Database, texts: &Texts, builder: &mut Builder) {
     let mut symbols = Symbols::new(texts, |name| Cow::Borrowed(name));
     let columns = columns![
-        "demangledName", "mangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"
+        "demangledName",
+        "mangledName",
+        "shortName",
+        "gridX",
+        "gridY",
+        "gridZ",
+        "blockX",
+        "blockY",
+        "blockZ"
     ];
     let end = database.each(KERNELS, columns, |row| {
         let Some(mut kernel) = activity(row, GpuKind::Kernel, builder) else { return };

@@ -36,11 +36,22 @@ fn start(database: &Database, builder: &mut Builder) {
 }
 
 fn devices(database: &Database, builder: &mut Builder) {
-    let columns =
-        ["id", "cuDevice", "name", "totalMemory", "computeMajor", "computeMinor", "smCount", "smMajor", "smMinor"];
+    let columns = [
+        "id",
+        "cuDevice",
+        "name",
+        "totalMemory",
+        "computeMajor",
+        "computeMinor",
+        "smCount",
+        "smMajor",
+        "smMinor",
+    ];
     let meta = &mut builder.trace.meta;
     database.each("TARGET_INFO_GPU", columns, |row| {
-        let either = |first: usize, second: usize| row.integer(first).map_or_else(|| row.small(second), |_| row.small(first));
+        let either = |first: usize, second: usize| {
+            row.integer(first).map_or_else(|| row.small(second), |_| row.small(first))
+        };
         meta.devices.push(DeviceProperties {
             id: device_number(row.integer(1).or(row.integer(0))),
             name: owned(row, 2).unwrap_or_default(),

@@ -39,13 +39,15 @@ pub(crate) fn is_export(path: &Path) -> bool {
 }
 
 fn has_export(database: &Database) -> bool {
-    let any = ["META_DATA_EXPORT", "ANALYSIS_DETAILS", "NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME"];
+    let any =
+        ["META_DATA_EXPORT", "ANALYSIS_DETAILS", "NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME"];
     database.has("StringIds") && any.iter().chain(&gpu::TABLES).any(|table| database.has(table))
 }
 
 /// Reads the export at `path`: of its processes the one that used `device`, or the busiest.
 pub(crate) fn read(path: &Path, device: Option<i32>) -> Result<Trace, ReadError> {
-    let broken = |error: rusqlite::Error| ReadError::Database { path: path.to_owned(), reason: error.to_string() };
+    let broken =
+        |error: rusqlite::Error| ReadError::Database { path: path.to_owned(), reason: error.to_string() };
     let database = Database::open(path).map_err(broken)?;
     if !has_export(&database) {
         return Err(ReadError::NotATrace { path: path.to_owned(), found: Found::Sqlite });

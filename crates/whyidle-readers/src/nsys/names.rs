@@ -12,7 +12,8 @@ pub(super) fn call(name: &str) -> &str {
 
 /// Directions of copies by `copyKind`, as CUPTI numbers them (`CUpti_ActivityMemcpyKind`).
 const DIRECTIONS: [&str; 14] = [
-    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD",
+    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "HtoD",
+    "DtoH", "DtoD",
 ];
 
 /// Kinds of memory by `srcKind`, `dstKind` and `memKind`, as the exports of all versions seen number them

@@ -7,9 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
-use whyidle_model::{
-    Collective, CollectiveOwner, Distributed, GpuId, GpuKind, HostId, HostKind, Sym, Trace,
-};
+use whyidle_model::{Collective, CollectiveOwner, Distributed, GpuId, GpuKind, HostId, HostKind, Sym, Trace};
 
 /// No payload is longer, bytes.
 const LONGEST: usize = 4096;
@@ -62,7 +60,8 @@ impl Payloads {
     pub(super) fn describe(self, trace: &mut Trace) {
         if let Some(&(world_size, rank)) = self.communicators.values().max() {
             let backend = "nccl".to_owned();
-            trace.meta.distributed = Some(Distributed { backend, rank, world_size, ..Distributed::default() });
+            trace.meta.distributed =
+                Some(Distributed { backend, rank, world_size, ..Distributed::default() });
         }
         for (kernel, call) in self.kernels(trace) {
             let collective = self.collective(&self.calls[call], kernel, trace);
@@ -91,10 +90,15 @@ impl Payloads {
             .collect();
         launches.sort_unstable();
         let place = |range: HostId| (host.thread[range.index()].0, host.start[range.index()]);
-        let mut calls: Vec<(u32, i64, usize)> = self.calls.iter().enumerate().map(|(at, call)| {
-            let (thread, start) = place(call.range);
-            (thread, start, at)
-        }).collect();
+        let mut calls: Vec<(u32, i64, usize)> = self
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| {
+                let (thread, start) = place(call.range);
+                (thread, start, at)
+            })
+            .collect();
         calls.sort_unstable();
         let mut next = 0;
         let mut found = Vec::new();

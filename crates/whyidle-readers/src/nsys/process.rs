@@ -48,7 +48,8 @@ pub(super) fn choose(database: &Database, device: Option<i32>) -> (Process, u64)
             work.on_device |= device.is_some_and(|device| device == device_number(row.integer(3)));
         });
     }
-    let chosen = found.iter().max_by_key(|(process, work)| (work.on_device, work.busy, std::cmp::Reverse(**process)));
+    let chosen =
+        found.iter().max_by_key(|(process, work)| (work.on_device, work.busy, std::cmp::Reverse(**process)));
     let others = found.len().saturating_sub(1) as u64;
     (chosen.map_or(Process::Any, |(&process, _)| Process::Only(process)), others)
 }

@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn operators_are_taken_apart() {
-        let range = parse("aten::mm, seq = 12, op_id = 34, sizes = [[8, 4], [], [4, 2]], input_op_ids = [(1,0)]");
+        let range =
+            parse("aten::mm, seq = 12, op_id = 34, sizes = [[8, 4], [], [4, 2]], input_op_ids = [(1,0)]");
         assert_eq!(
             range,
             Range { name: "aten::mm", kind: HostKind::Op, sequence: 12, dims: "[[8,4],[],[4,2]]".to_owned() }
@@ -87,7 +88,12 @@ mod tests {
 
     #[test]
     fn what_programs_write_is_an_annotation() {
-        for text in ["step 3", "forward", "Optimizer.step#AdamW.step, op_id = 3", "FSDP::pre_forward (a.b), op_id = 4"] {
+        for text in [
+            "step 3",
+            "forward",
+            "Optimizer.step#AdamW.step, op_id = 3",
+            "FSDP::pre_forward (a.b), op_id = 4",
+        ] {
             let range = parse(text);
             assert_eq!(range.kind, HostKind::Annotation, "{text}");
         }

@@ -6,6 +6,7 @@ mod faults;
 mod flight;
 mod kinds;
 mod mutations;
+mod nsys;
 
 use whyidle_model::{NoteCode, Trace};
 use whyidle_readers::{ParserChoice, ReadError, ReadOptions, read_trace_from};
