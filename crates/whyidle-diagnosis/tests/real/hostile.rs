@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use whyidle_diagnosis::{CAUSES, Wanted, WhatIf};
-use whyidle_readers::{ReadOptions, read_trace_from};
+use whyidle_model::Trace;
+use whyidle_readers::{ReadOptions, read_trace, read_trace_from};
 
 use crate::support::{judged, judged_with};
 
@@ -120,9 +121,13 @@ fn everything() -> Wanted {
 /// Judges whatever can be read of `bytes`; the ledger of any verdict must add up.
 fn survive(bytes: &[u8]) {
     let Ok(trace) = read_trace_from(bytes, &ReadOptions::default()) else { return };
+    survive_trace(&trace);
+}
+
+fn survive_trace(trace: &Trace) {
     for step in [None, Some(900_000)] {
         judged_with(
-            &trace,
+            trace,
             step,
             |_| true,
             &everything(),
@@ -191,5 +196,28 @@ proptest! {
             damage(&mut bytes, kind, at, value);
         }
         survive(&bytes);
+    }
+}
+
+/// A small export of Nsight Systems, of two processes (`whyidle-readers/tests/it/nsys.rs` makes it).
+const DATABASE: &[u8] = include_bytes!("../../../whyidle-readers/testdata/nsys/two_processes.sqlite");
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_databases_end_in_a_verdict_or_a_refusal(
+        damages in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4)
+    ) {
+        let mut bytes = DATABASE.to_vec();
+        for (at, value) in damages {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        if let Ok(trace) = read_trace(file.path(), &ReadOptions::default()) {
+            survive_trace(&trace);
+        }
     }
 }

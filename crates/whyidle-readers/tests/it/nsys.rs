@@ -186,6 +186,23 @@ fn one_process_is_read_with_all_that_it_did() {
     );
 }
 
+/// Tests of crates above read this database as a file; `make accept` writes it anew.
+#[test]
+fn the_shipped_database_is_made_of_these_rows() {
+    let made = made(&(schema() + &rows()));
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/nsys/two_processes.sqlite");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        fs::create_dir_all(shipped.parent().unwrap()).unwrap();
+        fs::copy(&made.path, &shipped).unwrap();
+    }
+    for device in [0, 1] {
+        assert!(
+            read(&shipped, Some(device)).unwrap() == read(&made.path, Some(device)).unwrap(),
+            "GPU {device}"
+        );
+    }
+}
+
 #[test]
 fn the_busiest_process_is_read_unless_a_gpu_is_named() {
     let made = made(&(schema() + &rows()));
