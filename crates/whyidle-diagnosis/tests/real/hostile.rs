@@ -7,7 +7,7 @@ use whyidle_diagnosis::{CAUSES, Wanted, WhatIf};
 use whyidle_model::Trace;
 use whyidle_readers::{ReadOptions, read_trace, read_trace_from};
 
-use crate::support::{judged, judged_with};
+use crate::support::{judged, judged_with, steps_add_up};
 
 /// A small trace with everything in it: steps, backward on another thread, copies, a synchronisation, a
 /// collective, a graph launch, Python frames.
@@ -141,9 +141,7 @@ fn survive_trace(trace: &Trace) {
                         let after = gain.step_after;
                         assert!(after.low_ns <= after.ns && after.ns <= after.high_ns, "{gain:?}");
                     }
-                    for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
-                        assert_eq!(row.iter().sum::<i64>(), used.window.length());
-                    }
+                    steps_add_up(case);
                     let sum: i64 = verdict.ledger.iter().map(|line| line.unprofiled.ns).sum();
                     assert_eq!(sum, verdict.step.unprofiled.ns);
                 }

@@ -5,7 +5,7 @@ use whyidle_analysis::facts::Facts;
 use whyidle_model::Trace;
 use whyidle_readers::{ReadOptions, read_trace};
 
-use crate::support::{finding, folder, judged};
+use crate::support::{finding, folder, judged, steps_add_up};
 
 fn public(name: &str) -> Option<Trace> {
     let path = folder("WHYIDLE_PUBLIC", "../shared/public-traces")?.join(format!("{name}.json.gz"));
@@ -77,9 +77,7 @@ fn an_export_of_nsight_systems_gives_the_same_measures_and_a_ledger_that_adds_up
             |_| true,
             |result| {
                 let (case, verdict) = result.unwrap_or_else(|refusal| panic!("{}", refusal.code));
-                for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
-                    assert_eq!(row.iter().sum::<i64>(), used.window.length());
-                }
+                steps_add_up(case);
                 // Weights are brought from host memory layer by layer while the GPU waits.
                 assert_eq!((verdict.ruling.primary, verdict.ruling.healthy), ("data.transfer", false));
             },

@@ -2,7 +2,7 @@
 //! read within a budget.
 //!
 //! The file may be damaged or hostile: only plain tables are read (no views, no virtual tables, no computed columns),
-//! always from the first row to the last, and never more rows than the file has room for.
+//! always from the first row to the last, and never more rows or text than the file has room for.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) struct Database {
     /// Columns by table.
     tables: FxHashMap<String, Vec<String>>,
     /// Length of the file, bytes.
-    pub(super) bytes: u64,
+    bytes: u64,
 }
 
 /// How reading a table ended.
@@ -32,7 +32,7 @@ pub(super) struct Database {
 pub(super) enum End {
     /// With its last row, or there is no such table.
     Whole,
-    /// At a fault, or with more rows than the file has room for: what came before was read.
+    /// At a fault, or with more rows or text than the file has room for: what came before was read.
     Damaged,
 }
 
@@ -106,9 +106,17 @@ impl Database {
         let select = format!("SELECT {} FROM \"{table}\"", list.join(", "));
         let Ok(mut statement) = self.connection.prepare(&select) else { return End::Damaged };
         let Ok(mut rows) = statement.query([]) else { return End::Damaged };
+        let mut text = 0;
         for _ in 0..=self.bytes / LEAST_ROW {
             match rows.next() {
-                Ok(Some(row)) => take(&Values(row)),
+                Ok(Some(row)) => {
+                    let row = Values(row);
+                    text += (0..N).map(|index| row.length(index)).sum::<u64>();
+                    if text > self.bytes {
+                        return End::Damaged;
+                    }
+                    take(&row);
+                }
                 Ok(None) => return End::Whole,
                 Err(_) => return End::Damaged,
             }
@@ -132,6 +140,14 @@ impl Values<'_> {
     /// The same as `u32`; 0 where there is none, or where it is none.
     pub(super) fn small(&self, index: usize) -> u32 {
         self.integer(index).and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
+    }
+
+    /// Length of the text or the bytes at `index`; 0 where there is something else.
+    fn length(&self, index: usize) -> u64 {
+        match self.0.get_ref(index) {
+            Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes.len() as u64,
+            _ => 0,
+        }
     }
 
     /// The bytes of the text at `index`.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use whyidle_model::{HostEvent, HostKind, NoteCode, Sym, ThreadId};
 
 use super::build::Builder;
-use super::database::Database;
+use super::database::{Database, Values};
 use super::names;
 use super::nccl::Payloads;
 use super::range;
@@ -41,6 +41,20 @@ pub(super) fn read(database: &Database, texts: &Texts, builder: &mut Builder) ->
     payloads
 }
 
+/// Start and length of a row whose first columns are start, end and thread; `None` where it is another process's, or
+/// cannot be placed.
+fn placed(row: &Values<'_>, builder: &mut Builder) -> Option<(i64, i64)> {
+    if !builder.takes(row.integer(2)) {
+        return None;
+    }
+    let times = builder.times(row.integer(0), row.integer(1))?;
+    if builder.trace.host.len() >= MAX_ROWS {
+        builder.note(NoteCode::TableFull);
+        return None;
+    }
+    Some(times)
+}
+
 fn event(start: i64, dur: i64, name: Sym, kind: HostKind, thread: ThreadId, link: u32) -> HostEvent {
     let (dims, types) = (Sym::EMPTY, Sym::EMPTY);
     HostEvent { start, dur, name, kind, thread, link, dims, types, sequence: -1, forward_thread: 0 }
@@ -51,13 +65,7 @@ fn calls(database: &Database, texts: &Texts, builder: &mut Builder) {
     let mut symbols = Symbols::new(texts, |name| Cow::Borrowed(names::call(name)));
     let columns = ["start", "end", "globalTid", "correlationId", "nameId"];
     let end = database.each(CALLS, columns, |row| {
-        if !builder.takes(row.integer(2)) {
-            return;
-        }
-        let Some((start, dur)) = builder.times(row.integer(0), row.integer(1)) else { return };
-        if builder.trace.host.len() >= MAX_ROWS {
-            return builder.note(NoteCode::TableFull);
-        }
+        let Some((start, dur)) = placed(row, builder) else { return };
         let name = symbols.first(&mut builder.trace.names, &[row.integer(4)]);
         let runtime = builder.trace.names.get(name).starts_with("cuda");
         let kind = if runtime { HostKind::Runtime } else { HostKind::Driver };
@@ -72,13 +80,7 @@ fn overheads(database: &Database, texts: &Texts, builder: &mut Builder) {
     for table in OVERHEADS {
         let mut symbols = Symbols::new(texts, |name| Cow::Borrowed(name));
         let end = database.each(table, ["start", "end", "globalTid", "nameId"], |row| {
-            if !builder.takes(row.integer(2)) {
-                return;
-            }
-            let Some((start, dur)) = builder.times(row.integer(0), row.integer(1)) else { return };
-            if builder.trace.host.len() >= MAX_ROWS {
-                return builder.note(NoteCode::TableFull);
-            }
+            let Some((start, dur)) = placed(row, builder) else { return };
             let name = symbols.first(&mut builder.trace.names, &[row.integer(3)]);
             let thread = builder.thread(row.integer(2));
             builder.trace.host.push(event(start, dur, name, HostKind::Overhead, thread, 0));
@@ -91,24 +93,18 @@ fn overheads(database: &Database, texts: &Texts, builder: &mut Builder) {
 /// thread ended, are not used.
 fn ranges(database: &Database, texts: &Texts, builder: &mut Builder) -> Payloads {
     let mut payloads = Payloads::default();
-    // A damaged file may hand out its text many times over.
-    let mut left = usize::try_from(database.bytes).unwrap_or(usize::MAX);
     let columns = ["start", "end", "globalTid", "eventType", "text", "textId", "endGlobalTid", "jsonText"];
     let end = database.each(RANGES, columns, |row| {
-        if !builder.takes(row.integer(2)) {
-            return;
-        }
         let foreign_end = row.integer(6).is_some_and(|thread| Some(thread) != row.integer(2));
         if !matches!(row.integer(3), Some(PUSH_POP | START_END)) || row.integer(1).is_none() || foreign_end {
-            return builder.note(NoteCode::Unused);
+            if builder.takes(row.integer(2)) {
+                builder.note(NoteCode::Unused);
+            }
+            return;
         }
-        let Some((start, dur)) = builder.times(row.integer(0), row.integer(1)) else { return };
-        if builder.trace.host.len() >= MAX_ROWS {
-            return builder.note(NoteCode::TableFull);
-        }
+        let Some((start, dur)) = placed(row, builder) else { return };
         let own = row.text(4).map(|text| builder.utf8(shortened(text)));
-        left = left.saturating_sub(own.as_ref().map_or(0, |text| text.len()));
-        let Some(text) = own.as_deref().or_else(|| texts.get(row.integer(5))).filter(|_| left > 0) else {
+        let Some(text) = own.as_deref().or_else(|| texts.get(row.integer(5))) else {
             return builder.note(NoteCode::Unused);
         };
         let range = range::parse(text);

@@ -15,20 +15,14 @@ const LONGEST: usize = 1 << 16;
 pub(super) struct Texts(FxHashMap<i64, String>);
 
 impl Texts {
-    /// Reads `StringIds`. Together they cannot be longer than the file, unless it is damaged.
+    /// Reads `StringIds`.
     pub(super) fn read(database: &Database, builder: &mut Builder) -> Self {
         let mut texts = FxHashMap::default();
-        let mut left = usize::try_from(database.bytes).unwrap_or(usize::MAX);
         let end = database.each("StringIds", ["id", "value"], |row| {
             let (Some(id), Some(bytes)) = (row.integer(0), row.text(1)) else { return };
-            if bytes.len() > LONGEST {
-                return;
+            if bytes.len() <= LONGEST {
+                texts.insert(id, builder.utf8(bytes).into_owned());
             }
-            if bytes.len() > left {
-                return builder.note(NoteCode::DamagedDatabase);
-            }
-            left -= bytes.len();
-            texts.insert(id, builder.utf8(bytes).into_owned());
         });
         builder.ended(end);
         Self(texts)
