@@ -1,4 +1,9 @@
 //! Exports of Nsight Systems: small ones made here by SQL, damaged ones, and a public one that is not shipped.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "tests fail by panicking and say what they skip"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +13,7 @@ use rusqlite::Connection;
 use whyidle_model::{GpuKind, HostKind, NoteCode, Recorder, Span, Spans, Trace};
 use whyidle_readers::{Found, Hint, ReadError, ReadOptions, find_traces, read_trace};
 
+use super::agree::outside;
 use super::mutations::{Dice, damage};
 use super::{names, notes};
 
@@ -219,7 +225,7 @@ fn nothing_is_written_beside_the_file() {
         fs::read_dir(made.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(fs::read(&made.path).unwrap(), before);
-    assert_eq!(find_traces(made.folder.path()).unwrap(), [made.path.clone()]);
+    assert_eq!(find_traces(made.folder.path()).unwrap(), std::slice::from_ref(&made.path));
 }
 
 /// Tables exist only where something was recorded; old versions lack columns.
@@ -360,14 +366,10 @@ fn by_hand(path: &Path) -> Vec<(i32, i64, i64)> {
 
 #[test]
 fn busy_and_idle_of_a_public_export_equal_sql() {
-    let folder = std::env::var_os("WHYIDLE_PUBLIC").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/public-traces"),
-        PathBuf::from,
-    );
+    let Some(folder) = outside("WHYIDLE_PUBLIC", "../shared/public-traces") else { return };
     let path = folder.join("nsys_h100_2gpu.sqlite");
     if !path.is_file() {
-        eprintln!("skipped: {} is not there", path.display());
-        return;
+        return eprintln!("skipped: {} is not there", path.display());
     }
     let expected = by_hand(&path);
     assert_eq!(expected.len(), 2);
