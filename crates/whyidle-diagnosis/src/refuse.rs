@@ -57,7 +57,9 @@ pub fn refuse_trace(trace: &Trace, inputs: &[Input]) -> Option<Refusal> {
 /// The file ends before the trace does. Calls and kernels stand in it in no order of time, so what is missing may be
 /// of any step, and no step is whole for certain.
 fn is_cut_off(trace: &Trace) -> bool {
-    [NoteCode::Truncated, NoteCode::DamagedCompression].iter().any(|&code| trace.notes.count(code) > 0)
+    [NoteCode::Truncated, NoteCode::DamagedCompression, NoteCode::DamagedDatabase]
+        .iter()
+        .any(|&code| trace.notes.count(code) > 0)
 }
 
 /// Why the steps of a device cannot carry a verdict.

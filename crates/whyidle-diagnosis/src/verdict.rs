@@ -58,7 +58,7 @@ impl Estimate {
 pub struct Input {
     /// As given, or found in a directory.
     pub path: String,
-    /// `kineto`.
+    /// `kineto`, `nsys`.
     #[serde(deserialize_with = "ids::id")]
     pub kind: Id,
     /// Events in it, used or not.

@@ -30,7 +30,7 @@ pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, 
 pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
-pub use meta::{DeviceProperties, Distributed, Meta, Stream, Thread};
+pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};
 pub use samples::{Frame, Samples, Seen, Stack, Stacks, Table};

@@ -32,9 +32,32 @@ pub struct Distributed {
     pub groups: Vec<(String, String, Vec<u32>)>,
 }
 
+/// What recorded a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recorder {
+    /// PyTorch's profiler (Kineto).
+    #[default]
+    Pytorch,
+    /// Nsight Systems.
+    NsightSystems,
+}
+
+impl Recorder {
+    /// Stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Pytorch => "kineto",
+            Self::NsightSystems => "nsys",
+        }
+    }
+}
+
 /// The header of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
+    /// What recorded it.
+    pub recorder: Recorder,
     /// Unix time of the trace's time 0, ns; 0 where times are absolute already.
     pub base_unix_ns: i64,
     /// GPUs of the machine.

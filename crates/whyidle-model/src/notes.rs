@@ -49,6 +49,8 @@ codes! {
     Truncated = "truncated", Loss;
     /// The compressed stream is damaged or ends early; what came before it was read.
     DamagedCompression = "damaged-compression", Loss;
+    /// Tables of a database that are damaged: what came before the damage was read.
+    DamagedDatabase = "damaged-database", Loss;
     /// A stretch of bytes was no event and was skipped.
     MalformedEvent = "malformed-event", Loss;
     /// A name held an unescaped quote, backslash or control byte and was mended.
@@ -73,6 +75,10 @@ codes! {
     NoLaunch = "no-launch", Info;
     /// Launches whose GPU activity is not in the trace.
     NoActivity = "no-activity", Suspect;
+    /// CUDA graphs that were recorded whole, without the kernels in them.
+    GraphsWhole = "graphs-whole", Suspect;
+    /// Further processes of the file that used GPUs.
+    OtherProcesses = "other-processes", Info;
     /// Events of a kind that whyidle does not use.
     Unused = "unused", Info;
     /// Events of an accelerator that whyidle does not know.

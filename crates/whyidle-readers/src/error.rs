@@ -63,6 +63,14 @@ pub enum ReadError {
         /// Bytes that could be inflated.
         byte: u64,
     },
+    /// A database that cannot be opened, or whose tables cannot be listed.
+    #[error("{}: {reason}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        reason: String,
+    },
     /// A directory without a trace.
     #[error("{}: no trace in this directory", path.display())]
     NoTrace {
@@ -91,6 +99,7 @@ impl ReadError {
             Self::NotATrace { .. } => "read-not-a-trace",
             Self::Unreadable { .. } => "read-unreadable",
             Self::Damaged { .. } => "read-damaged",
+            Self::Database { .. } => "read-database",
             Self::NoTrace { .. } => "read-no-trace",
             Self::NotADigest { .. } => "read-not-a-digest",
         }
@@ -106,6 +115,7 @@ impl ReadError {
             | Self::NoDump { path }
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
+            | Self::Database { path, .. }
             | Self::NoTrace { path }
             | Self::NotADigest { path } => path,
         }
@@ -118,6 +128,7 @@ impl ReadError {
         let mut args = vec![("path", self.path().display().to_string())];
         match self {
             Self::Io { source, .. } => args.push(("reason", source.to_string())),
+            Self::Database { reason, .. } => args.push(("reason", reason.clone())),
             Self::NotATrace { found, .. } | Self::NotADump { found, .. } => {
                 args.push(("found", found.id().to_owned()))
             }
@@ -140,6 +151,7 @@ impl ReadError {
             Self::Io { .. } => None,
             Self::NotATrace { found, .. } => found.hint(),
             Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
+            Self::Database { .. } => Some(Hint::ExportNsys),
             Self::NotADump { .. } | Self::NoDump { .. } => Some(Hint::DumpFlight),
             Self::NoTrace { .. } => Some(Hint::RecordTrace),
             Self::NotADigest { .. } => Some(Hint::MakeDigest),
@@ -180,8 +192,10 @@ ids! {
         Empty = "empty";
         /// A Python pickle: a memory snapshot or a flight recorder.
         Pickle = "pickle";
-        /// A SQLite database, as Nsight Systems exports them.
+        /// A SQLite database of something else than Nsight Systems.
         Sqlite = "sqlite";
+        /// A SQLite database in a pipe, or compressed.
+        SqliteStream = "sqlite-stream";
         /// A report of Nsight Systems in its own format.
         NsysReport = "nsys-report";
         /// A zip archive (a checkpoint, perhaps).
@@ -216,8 +230,10 @@ ids! {
         DumpFlight = "dump-flight";
         /// Give the directory that holds the snapshot, not the pickle.
         GiveDirectory = "give-directory";
-        /// Nsight Systems files are not read; record with the PyTorch profiler.
-        UsePytorchProfiler = "use-pytorch-profiler";
+        /// Let Nsight Systems export its report as a database.
+        ExportNsys = "export-nsys";
+        /// A database is read from a file only.
+        GiveFile = "give-file";
         /// Unpack the archive first.
         Unpack = "unpack";
         /// The download went wrong.
@@ -236,7 +252,8 @@ impl Found {
         Some(match self {
             Self::Empty => Hint::ExportAgain,
             Self::Pickle | Self::Recording => Hint::GiveDirectory,
-            Self::Sqlite | Self::NsysReport => Hint::UsePytorchProfiler,
+            Self::Sqlite | Self::NsysReport => Hint::ExportNsys,
+            Self::SqliteStream => Hint::GiveFile,
             Self::Zip | Self::OtherCompression => Hint::Unpack,
             Self::Html => Hint::DownloadAgain,
             Self::Digest => Hint::MergeDigests,

@@ -11,7 +11,8 @@ use crate::source;
 /// The traces at `path`, in natural order (`rank2` before `rank10`).
 ///
 /// A file is itself, whatever it is. Of a directory, every `trace*.json[.gz]` and
-/// `*.pt.trace.json[.gz]`, and every other `*.json[.gz]` that begins like a trace;
+/// `*.pt.trace.json[.gz]`, every other `*.json[.gz]` that begins like a trace, and every
+/// `*.sqlite` that Nsight Systems exported;
 /// directories inside are not entered.
 ///
 /// # Errors
@@ -69,6 +70,9 @@ pub fn find_dumps(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
 
 fn is_trace(file: &Path) -> bool {
     let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if name.ends_with(".sqlite") {
+        return file.is_file() && crate::nsys::is_export(file);
+    }
     let Some(stem) = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".json") else { return false };
     if !file.is_file() {
         return false;
@@ -126,6 +130,7 @@ mod tests {
         put("other.json", "{\"traceEvents\": []}")?;
         put("case.json", "{\"steps_host_ms\": [1]}")?;
         put("trace.txt", "")?;
+        put("history.sqlite", "SQLite format 3\0 of something else")?;
         let found = find_traces(dir.path()).map_err(std::io::Error::other)?;
         let names: Vec<_> = found.iter().filter_map(|p| p.file_name()?.to_str()).collect();
         assert_eq!(names, ["host_1.2.pt.trace.json.gz", "other.json", "trace_rank1.json"]);

@@ -1,7 +1,7 @@
 //! Files in, model out: the only crate that parses.
 //!
-//! * [`read_trace`], [`read_trace_from`] – one profiler trace, plain or gzipped, as a
-//!   [`Trace`]. Reading goes on for as long as there is anything to read: what was
+//! * [`read_trace`], [`read_trace_from`] – one trace of PyTorch's profiler, plain or gzipped,
+//!   or one process of an export of Nsight Systems, as a [`Trace`]. Reading goes on for as long as there is anything to read: what was
 //!   dropped, mended or doubted on the way is counted in [`Trace::notes`].
 //! * [`find_traces`] – the traces that a path stands for.
 //! * [`recording`] – what a directory says of the run beside its traces.
@@ -12,14 +12,18 @@
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
+mod check;
 pub mod digest;
 mod error;
 mod find;
 pub mod flight;
 mod kineto;
+mod limits;
 pub mod memory;
 pub mod nccl;
+mod nsys;
 mod pickle;
+mod places;
 pub mod recording;
 pub mod samples;
 mod sniff;
@@ -27,7 +31,7 @@ mod source;
 mod window;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use whyidle_model::Trace;
@@ -43,6 +47,9 @@ pub struct ReadOptions<'a> {
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
     /// Which parser to use.
     pub parser: ParserChoice,
+    /// Of a file with several processes: the one that used this GPU. `None`, or where none
+    /// did: the one whose GPUs were busy longest.
+    pub device: Option<i32>,
 }
 
 /// Which parser reads the events.
@@ -55,12 +62,26 @@ pub enum ParserChoice {
     Reference,
 }
 
-/// Reads the trace in a file, plain or gzipped whatever its name.
+/// Reads the trace in a file, whatever its name: plain or gzipped, or an export of Nsight Systems.
 ///
 /// # Errors
 /// Where the file cannot be opened, is no trace, or is broken before its first event.
 pub fn read_trace(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadError> {
-    let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
+    let failed = |error| ReadError::io(path, error);
+    let mut file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_file() {
+        let mut head = Vec::new();
+        (&mut file).take(nsys::MAGIC.len() as u64).read_to_end(&mut head).map_err(failed)?;
+        if head == nsys::MAGIC {
+            let trace = nsys::read(path, options.device)?;
+            if let Some(progress) = options.progress {
+                progress(metadata.len());
+            }
+            return Ok(trace);
+        }
+        file.rewind().map_err(failed)?;
+    }
     read(file, path, options)
 }
 

@@ -20,6 +20,8 @@ pub enum Format {
     Flight,
     /// What NCCL logs with `NCCL_DEBUG`.
     Nccl,
+    /// A SQLite database; whether Nsight Systems wrote it, its tables say.
+    Sqlite,
     /// What a recording says of itself: `recording.json`, `case.json`.
     Recording,
     /// What a rank says to the others.
@@ -37,6 +39,9 @@ pub fn sniff(head: &[u8]) -> Option<Format> {
 }
 
 fn sniff_text(head: &[u8]) -> Option<Format> {
+    if head.starts_with(crate::nsys::MAGIC) {
+        return Some(Format::Sqlite);
+    }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let head = &head[..head.len().min(HEAD)];
     let has = |word: &str| memmem::find(head, word.as_bytes()).is_some();
@@ -66,7 +71,7 @@ pub(crate) fn no_json(head: &[u8], path: &Path) -> Option<Found> {
     Some(match text {
         [] => Found::Empty,
         [b'{' | b'[', ..] => return None,
-        _ if head.starts_with(b"SQLite format 3\0") => Found::Sqlite,
+        _ if head.starts_with(crate::nsys::MAGIC) => Found::SqliteStream,
         _ if ends(&[".nsys-rep", ".qdrep", ".qdstrm"]) => Found::NsysReport,
         _ if head.starts_with(b"PK\x03\x04") => Found::Zip,
         _ if is_compressed(head) => Found::OtherCompression,
@@ -98,6 +103,7 @@ mod tests {
         assert_eq!(sniff(b"[{\"ph\": \"X\", \"ts\": 1}"), Some(Format::Kineto));
         assert_eq!(sniff(b"{\"batch\": 16, \"steps_host_ms\": [1]}"), Some(Format::Recording));
         assert_eq!(sniff(b"{\"a\": 1}"), None);
+        assert_eq!(sniff(b"SQLite format 3\0..."), Some(Format::Sqlite));
         assert_eq!(sniff(b""), None);
         assert_eq!(sniff(&[0x1f, 0x8b, 8, 0]), None);
     }
@@ -107,7 +113,7 @@ mod tests {
         let found = |head: &[u8]| no_json(head, Path::new("x"));
         assert_eq!(found(b" \n"), Some(Found::Empty));
         assert_eq!(found(b"\x80\x04\x95"), Some(Found::Pickle));
-        assert_eq!(found(b"SQLite format 3\0"), Some(Found::Sqlite));
+        assert_eq!(found(b"SQLite format 3\0"), Some(Found::SqliteStream));
         assert_eq!(found(b"PK\x03\x04"), Some(Found::Zip));
         assert_eq!(found(b"<!DOCTYPE html>"), Some(Found::Html));
         assert_eq!(found(b"step,loss\n1,2\n"), Some(Found::Text));

@@ -101,7 +101,7 @@ pub(crate) enum Format {
     whyidle trace runs/42/ --format json\n  whyidle trace runs/42/ --what-if data.workers=12 --critical-path\n\n\
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input.")]
 pub(crate) struct TraceOptions {
-    /// Traces (.json, .json.gz), directories with traces, or - for standard input
+    /// Traces (.json, .json.gz; .sqlite of Nsight Systems), directories with traces, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The true step time in milliseconds, measured without a profiler

@@ -227,7 +227,8 @@ fn read(
     options: &Question,
     advance: &(dyn Fn(u64) + Sync),
 ) -> Result<Loaded, ReadError> {
-    let read_options = ReadOptions { progress: Some(advance), ..ReadOptions::default() };
+    let read_options =
+        ReadOptions { progress: Some(advance), device: options.device, ..ReadOptions::default() };
     let trace = if path.as_os_str() == "-" {
         read_trace_from(std::io::stdin(), &read_options)?
     } else {
@@ -239,7 +240,7 @@ fn read(
         None => None,
     };
     let name = options.name.clone().unwrap_or_else(|| path.display().to_string());
-    let input = Input { path: name, kind: "kineto", events: trace.events, rank };
+    let input = Input { path: name, kind: trace.meta.recorder.id(), events: trace.events, rank };
     let mut known = known(recorded.as_ref(), options.step_ms);
     if let Some(directory) = path.parent().filter(|_| in_directory && known.step_measured_ns.is_none()) {
         known.step_measured_ns = crate::diagnose::measured_step(directory, recorded.as_ref(), &trace);

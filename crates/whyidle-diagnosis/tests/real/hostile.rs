@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use whyidle_diagnosis::{CAUSES, Wanted, WhatIf};
-use whyidle_readers::{ReadOptions, read_trace_from};
+use whyidle_model::Trace;
+use whyidle_readers::{ReadOptions, read_trace, read_trace_from};
 
-use crate::support::{judged, judged_with};
+use crate::support::{judged, judged_with, steps_add_up};
 
 /// A small trace with everything in it: steps, backward on another thread, copies, a synchronisation, a
 /// collective, a graph launch, Python frames.
@@ -120,9 +121,13 @@ fn everything() -> Wanted {
 /// Judges whatever can be read of `bytes`; the ledger of any verdict must add up.
 fn survive(bytes: &[u8]) {
     let Ok(trace) = read_trace_from(bytes, &ReadOptions::default()) else { return };
+    survive_trace(&trace);
+}
+
+fn survive_trace(trace: &Trace) {
     for step in [None, Some(900_000)] {
         judged_with(
-            &trace,
+            trace,
             step,
             |_| true,
             &everything(),
@@ -136,9 +141,7 @@ fn survive(bytes: &[u8]) {
                         let after = gain.step_after;
                         assert!(after.low_ns <= after.ns && after.ns <= after.high_ns, "{gain:?}");
                     }
-                    for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
-                        assert_eq!(row.iter().sum::<i64>(), used.window.length());
-                    }
+                    steps_add_up(case);
                     let sum: i64 = verdict.ledger.iter().map(|line| line.unprofiled.ns).sum();
                     assert_eq!(sum, verdict.step.unprofiled.ns);
                 }
@@ -191,5 +194,28 @@ proptest! {
             damage(&mut bytes, kind, at, value);
         }
         survive(&bytes);
+    }
+}
+
+/// A small export of Nsight Systems, of two processes (`whyidle-readers/tests/it/nsys.rs` makes it).
+const DATABASE: &[u8] = include_bytes!("../../../whyidle-readers/testdata/nsys/two_processes.sqlite");
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_databases_end_in_a_verdict_or_a_refusal(
+        damages in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4)
+    ) {
+        let mut bytes = DATABASE.to_vec();
+        for (at, value) in damages {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        if let Ok(trace) = read_trace(file.path(), &ReadOptions::default()) {
+            survive_trace(&trace);
+        }
     }
 }

@@ -5,7 +5,7 @@ use whyidle_analysis::facts::Facts;
 use whyidle_model::Trace;
 use whyidle_readers::{ReadOptions, read_trace};
 
-use crate::support::{finding, folder, judged};
+use crate::support::{finding, folder, judged, steps_add_up};
 
 fn public(name: &str) -> Option<Trace> {
     let path = folder("WHYIDLE_PUBLIC", "../shared/public-traces")?.join(format!("{name}.json.gz"));
@@ -49,6 +49,39 @@ fn measures_equal_independent_sums_to_the_nanosecond() {
             found.overlap_ns,
         ];
         assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// An export of Nsight Systems: the same measures, by SQL over its tables, for the process of each GPU.
+#[test]
+fn an_export_of_nsight_systems_gives_the_same_measures_and_a_ledger_that_adds_up() {
+    let Some(folder) = folder("WHYIDLE_PUBLIC", "../shared/public-traces") else { return };
+    for (device, span, resident, compute) in
+        [(0, 969_447_605, 962_890_247, 22_385_163), (1, 969_258_578, 962_810_705, 22_444_359)]
+    {
+        let options = ReadOptions { device: Some(device), ..ReadOptions::default() };
+        let trace = match read_trace(&folder.join("nsys_h100_2gpu.sqlite"), &options) {
+            Ok(trace) => trace,
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
+        let facts = Facts::new(&trace);
+        assert_eq!(devices(&trace), [device]);
+        let found = occupancy(&trace, &activities(&trace, device), &facts.works);
+        assert_eq!(
+            (found.span_ns, found.resident_ns, found.idle_ns, found.compute_ns),
+            (span, resident, span - resident, compute)
+        );
+        judged(
+            &trace,
+            None,
+            |_| true,
+            |result| {
+                let (case, verdict) = result.unwrap_or_else(|refusal| panic!("{}", refusal.code));
+                steps_add_up(case);
+                // Weights are brought from host memory layer by layer while the GPU waits.
+                assert_eq!((verdict.ruling.primary, verdict.ruling.healthy), ("data.transfer", false));
+            },
+        );
     }
 }
 

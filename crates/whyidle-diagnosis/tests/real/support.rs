@@ -153,6 +153,13 @@ pub(crate) fn judged_with<T>(
     check(Ok((&cases[0], &verdict)))
 }
 
+/// The lines of each step add up to it, to the nanosecond.
+pub(crate) fn steps_add_up(case: &Case<'_>) {
+    for (used, row) in case.device.steps.used.iter().zip(&case.device.ledger.steps) {
+        assert_eq!(row.iter().sum::<i64>(), used.window.length());
+    }
+}
+
 /// The finding of a cause.
 pub(crate) fn finding<'a>(verdict: &'a Verdict, cause: &str) -> Option<&'a Finding> {
     verdict.findings.iter().find(|finding| finding.cause == cause)

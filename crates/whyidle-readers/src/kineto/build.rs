@@ -9,15 +9,9 @@ use whyidle_model::{
 use super::category::{Category, category, keeps_inputs};
 use super::event::{Arg, Args, Event, Member};
 use super::number::{self, NotANumber};
-use super::places::Places;
 use super::text::{Symbols, text};
-
-/// Longer than any profile: an event that claims more is faulty.
-const MAX_LENGTH: i64 = 7 * 24 * 3_600 * 1_000_000_000;
-/// Times beyond this (146 years) leave no room for sums.
-const MAX_TIME: i64 = i64::MAX / 2;
-/// Rows that a table can hold.
-const MAX_ROWS: usize = u32::MAX as usize - 1;
+use crate::limits::{MAX_LENGTH, MAX_ROWS, MAX_TIME};
+use crate::places::Places;
 
 /// Fills a [`Trace`] event by event.
 #[derive(Default)]
@@ -281,7 +275,7 @@ impl Builder {
                 thread.name = name;
             }
         }
-        super::check::check(&mut self.trace);
+        crate::check::check(&mut self.trace);
         self.trace
     }
 }

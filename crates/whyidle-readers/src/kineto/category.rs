@@ -76,19 +76,6 @@ fn by_any_name(cat: &[u8]) -> Category {
     }
 }
 
-/// Whether a runtime or driver call starts work on a GPU, so that an activity is expected.
-/// Memsets do not count: one of no bytes leaves no activity, and libraries call such.
-pub(crate) fn launches(name: &str) -> bool {
-    let name =
-        name.strip_prefix("cuda").or_else(|| name.strip_prefix("hip")).or_else(|| name.strip_prefix("cu"));
-    name.is_some_and(|name| {
-        name.contains("LaunchKernel")
-            || name.contains("LaunchCooperativeKernel")
-            || name.contains("GraphLaunch")
-            || (name.starts_with("Memcpy") && name.contains("Async"))
-    })
-}
-
 /// Whether `Concrete Inputs` are kept for an operator: conversions and copies (where to,
 /// blocking or not), attention (which kind, masked or not), convolutions (stride,
 /// padding) and softmax (over which dimension). Of all others, shapes and types say enough.
@@ -117,30 +104,5 @@ mod tests {
         assert_eq!(category(b"\"MTIA_ccp_events\""), Category::Foreign("MTIA"));
         assert_eq!(category(b"\"gpu_user_annotation\""), Category::Unused);
         assert_eq!(category(b"7"), Category::Unused);
-    }
-
-    #[test]
-    fn what_launches() {
-        for name in [
-            "cudaLaunchKernel",
-            "cudaLaunchKernelExC",
-            "cuLaunchKernelEx",
-            "cudaMemcpyAsync",
-            "cudaGraphLaunch",
-            "hipExtModuleLaunchKernel",
-            "hipMemcpyWithStreamAsync",
-        ] {
-            assert!(launches(name), "{name}");
-        }
-        for name in [
-            "cudaStreamSynchronize",
-            "cudaMemcpy",
-            "aten::mm",
-            "cudaGraphInstantiate",
-            "cudaMallocAsync",
-            "cudaMemsetAsync",
-        ] {
-            assert!(!launches(name), "{name}");
-        }
     }
 }

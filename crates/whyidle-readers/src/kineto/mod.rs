@@ -6,11 +6,10 @@
 //! * `event` – the raw parts of one event; `reference` and `fast` (with `keys` and
 //!   `strings`) – the two parsers that find them.
 //! * `category`, `number`, `text`, `header` – what the parts mean.
-//! * `build` (with `places`) – columns; `check` – what only the whole trace can tell.
+//! * `build` – columns.
 
 mod build;
 mod category;
-mod check;
 mod document;
 mod event;
 mod fast;
@@ -18,7 +17,6 @@ mod header;
 mod keys;
 mod mend;
 mod number;
-mod places;
 mod recover;
 mod reference;
 mod strings;

@@ -23,7 +23,8 @@ pub(super) fn outside(variable: &str, default: &str) -> Option<PathBuf> {
 
 fn both(path: &Path) -> Trace {
     let [auto, reference] = [ParserChoice::Auto, ParserChoice::Reference].map(|parser| {
-        read_trace(path, &ReadOptions { parser, progress: None }).unwrap_or_else(|error| panic!("{error}"))
+        read_trace(path, &ReadOptions { parser, ..ReadOptions::default() })
+            .unwrap_or_else(|error| panic!("{error}"))
     });
     assert!(auto == reference, "the parsers disagree on {}", path.display());
     auto

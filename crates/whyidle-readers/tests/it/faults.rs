@@ -278,7 +278,7 @@ fn what_is_no_trace_is_named() {
         (&b""[..], Found::Empty, Hint::ExportAgain),
         (b"\n \n", Found::Empty, Hint::ExportAgain),
         (b"\x80\x02}q\x00", Found::Pickle, Hint::GiveDirectory),
-        (b"SQLite format 3\0...", Found::Sqlite, Hint::UsePytorchProfiler),
+        (b"SQLite format 3\0...", Found::SqliteStream, Hint::GiveFile),
         (b"PK\x03\x04....", Found::Zip, Hint::Unpack),
         (b"<html><body>Log in</body></html>", Found::Html, Hint::DownloadAgain),
         (b"{\"a\": [1, 2]}", Found::Json, Hint::RecordTrace),

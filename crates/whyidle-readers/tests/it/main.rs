@@ -6,6 +6,7 @@ mod faults;
 mod flight;
 mod kinds;
 mod mutations;
+mod nsys;
 
 use whyidle_model::{NoteCode, Trace};
 use whyidle_readers::{ParserChoice, ReadError, ReadOptions, read_trace_from};
@@ -18,7 +19,7 @@ const LIST: &[u8] = include_bytes!("../traces/list.json");
 /// Reads `bytes` with both parsers, which must agree.
 fn read(bytes: &[u8]) -> Result<Trace, ReadError> {
     let [auto, reference] = [ParserChoice::Auto, ParserChoice::Reference]
-        .map(|parser| read_trace_from(bytes, &ReadOptions { parser, progress: None }));
+        .map(|parser| read_trace_from(bytes, &ReadOptions { parser, ..ReadOptions::default() }));
     match (&auto, &reference) {
         (Ok(auto), Ok(reference)) => assert!(auto == reference, "the parsers disagree"),
         (Err(auto), Err(reference)) => assert_eq!(auto.to_string(), reference.to_string()),

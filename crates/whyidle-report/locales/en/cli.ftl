@@ -12,6 +12,7 @@ read-empty = { $path } is empty
 read-not-a-trace = { $path } is not a profiler trace but { $found }
 read-unreadable = { $path } is unreadable from byte { $byte } on, before any event
 read-damaged = { $path }: the compressed data is damaged after { $byte } inflated bytes, before any event
+read-database = { $path }: the database cannot be read ({ $reason })
 read-no-trace = there is no trace in { $path }
 read-not-a-digest = { $path } holds no digest of a rank
 read-not-a-dump = { $path } is neither a flight recorder's dump nor a log of NCCL but { $found }
@@ -19,7 +20,8 @@ read-no-dump = there is no flight recorder's dump and no log of NCCL in { $path 
 
 found-empty = an empty file
 found-pickle = a Python pickle
-found-sqlite = a SQLite database
+found-sqlite = a SQLite database without the tables of Nsight Systems
+found-sqlite-stream = a SQLite database that is compressed or in a pipe
 found-nsys-report = an Nsight Systems report
 found-zip = a zip archive
 found-other-compression = data in another compression than gzip
@@ -35,7 +37,8 @@ hint-export-again = export the trace again, and let the program finish writing i
 hint-record-trace = record one with torch.profiler and export_chrome_trace("trace.json.gz")
 hint-dump-flight = set TORCH_NCCL_DUMP_ON_TIMEOUT=1 and TORCH_FR_DUMP_TEMP_FILE=/path/prefix_ before the run; NCCL_DEBUG=INFO and NCCL_DEBUG_FILE for logs
 hint-give-directory = give the directory that holds the traces
-hint-use-pytorch-profiler = record with torch.profiler instead
+hint-export-nsys = export the report of Nsight Systems: nsys export --type sqlite REPORT.nsys-rep
+hint-give-file = unpack it and give the file itself
 hint-unpack = unpack it first
 hint-download-again = download the file again: this is a page about it, perhaps a login
 hint-make-digest = `whyidle digest TRACE… -o FILE` makes one, with this version of whyidle.

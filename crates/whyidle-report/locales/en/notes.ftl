@@ -2,6 +2,15 @@
 
 note-truncated = The file ends in the middle of an event: what came before it was read, the rest is missing.
 note-damaged-compression = The compressed file is damaged or cut short: what came before the damage was read.
+note-damaged-database = The database is damaged or cut short: what came before the damage was read, the rest is missing.
+note-graphs-whole = { $count ->
+    [one] 1 launch of a CUDA graph was
+   *[other] { $count } launches of CUDA graphs were
+} recorded whole, without the kernels inside: record with --cuda-graph-trace=node to see them.
+note-other-processes = { $count ->
+    [one] The file holds 1 further process that used a GPU
+   *[other] The file holds { $count } further processes that used GPUs
+}: --device picks the process by its GPU.
 note-malformed-event = { $count ->
     [one] 1 stretch of the file was no readable event and was skipped.
    *[other] { $count } stretches of the file were no readable events and were skipped.

@@ -12,6 +12,7 @@ read-empty = { $path } 是空的
 read-not-a-trace = { $path } 不是 profiler 的 trace，而是{ $found }
 read-unreadable = { $path } 从第 { $byte } 字节起无法解析，此前没有任何事件
 read-damaged = { $path }：解压到 { $byte } 字节后压缩数据损坏，此前没有任何事件
+read-database = { $path }：数据库无法读取（{ $reason }）
 read-no-trace = { $path } 里没有 trace
 read-not-a-digest = { $path } 里没有 rank 摘要
 read-not-a-dump = { $path } 既不是 flight recorder 的 dump，也不是 NCCL 日志，而是{ $found }
@@ -19,7 +20,8 @@ read-no-dump = { $path } 里没有 flight recorder 的 dump，也没有 NCCL 日
 
 found-empty = 一个空文件
 found-pickle = 一个 Python pickle 文件
-found-sqlite = 一个 SQLite 数据库
+found-sqlite = 一个没有 Nsight Systems 数据表的 SQLite 数据库
+found-sqlite-stream = 一个经过压缩或来自管道的 SQLite 数据库
 found-nsys-report = 一份 Nsight Systems 报告
 found-zip = 一个 zip 压缩包
 found-other-compression = 用 gzip 以外的格式压缩的数据
@@ -35,7 +37,8 @@ hint-export-again = 重新导出 trace，等程序写完再结束
 hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
 hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUMP_TEMP_FILE=/路径/前缀_；日志用 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE
 hint-give-directory = 给出 trace 所在的目录
-hint-use-pytorch-profiler = 改用 torch.profiler 采集
+hint-export-nsys = 导出 Nsight Systems 的报告：nsys export --type sqlite REPORT.nsys-rep
+hint-give-file = 解压后直接给出文件本身
 hint-unpack = 先解压
 hint-download-again = 重新下载文件：这是一个网页，可能是登录页
 hint-make-digest = 用同一版本的 whyidle 生成：`whyidle digest TRACE… -o FILE`。

@@ -28,10 +28,11 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries that belong to one crate: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &str); 9] = [
+const AT_HOME: [(&str, &str); 10] = [
     ("ratatui", "whyidle-tui"),
     ("crossterm", "whyidle-tui"),
     ("flate2", "whyidle-readers"),
+    ("rusqlite", "whyidle-readers"),
     ("fluent-bundle", "whyidle-report"),
     ("clap", "whyidle"),
     // Only one crate touches the live system.

@@ -4,8 +4,6 @@
 use rustc_hash::FxHashSet;
 use whyidle_model::{CollectiveOwner, GpuActivities, GpuId, HostKind, NoteCode, Trace};
 
-use super::category::launches;
-
 /// Activities at time 0 are lost records where all others are further away than this.
 const FAR: i64 = 3_600 * 1_000_000_000;
 
@@ -83,4 +81,47 @@ fn links(trace: &mut Trace) {
         .count();
     trace.notes.add_many(NoteCode::NoLaunch, no_launch as u64, None);
     trace.notes.add_many(NoteCode::NoActivity, no_activity as u64, None);
+}
+
+/// Whether a runtime or driver call starts work on a GPU, so that an activity is expected.
+/// Memsets do not count: one of no bytes leaves no activity, and libraries call such.
+fn launches(name: &str) -> bool {
+    let name =
+        name.strip_prefix("cuda").or_else(|| name.strip_prefix("hip")).or_else(|| name.strip_prefix("cu"));
+    name.is_some_and(|name| {
+        name.contains("LaunchKernel")
+            || name.contains("LaunchCooperativeKernel")
+            || name.contains("GraphLaunch")
+            || (name.starts_with("Memcpy") && name.contains("Async"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_launches() {
+        for name in [
+            "cudaLaunchKernel",
+            "cudaLaunchKernelExC",
+            "cuLaunchKernelEx",
+            "cudaMemcpyAsync",
+            "cudaGraphLaunch",
+            "hipExtModuleLaunchKernel",
+            "hipMemcpyWithStreamAsync",
+        ] {
+            assert!(launches(name), "{name}");
+        }
+        for name in [
+            "cudaStreamSynchronize",
+            "cudaMemcpy",
+            "aten::mm",
+            "cudaGraphInstantiate",
+            "cudaMallocAsync",
+            "cudaMemsetAsync",
+        ] {
+            assert!(!launches(name), "{name}");
+        }
+    }
 }
