@@ -191,7 +191,8 @@ impl Follower<'_> {
             match (a.peek(), b.peek()) {
                 (Some(&&x), Some(&y)) if x.0 == y.0 => {
                     out.push((x.0, x.1.max(y.1)));
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                 }
                 (Some(&&x), Some(&y)) if x.0 < y.0 => {
                     out.push(x);

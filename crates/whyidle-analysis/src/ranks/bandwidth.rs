@@ -36,6 +36,9 @@ pub struct Speed {
     pub hidden: f64,
 }
 
+/// A transfer, ns, and the part of it that no work hides, where that is known.
+type Measured = (i64, Option<i64>);
+
 /// What each link carries per byte of the whole tensor, with `n` ranks. `None` where it depends on more.
 #[must_use]
 pub fn factor(kind: Kind, n: usize) -> Option<f64> {
@@ -51,7 +54,7 @@ pub fn factor(kind: Kind, n: usize) -> Option<f64> {
 /// The speeds of all collectives with a known size, by parties, kind and size.
 #[must_use]
 pub fn speeds(ranks: &[RankFacts], matched: &Matched, waits: &Waits) -> Vec<Speed> {
-    let mut by_class: BTreeMap<(usize, Kind, i64), Vec<(i64, Option<i64>)>> = BTreeMap::new();
+    let mut by_class: BTreeMap<(usize, Kind, i64), Vec<Measured>> = BTreeMap::new();
     for (met, split) in matched.met.iter().zip(&waits.splits) {
         let (Some(split), Some(bytes)) = (split, met.bytes) else { continue };
         let last = split.last.or_else(|| met.rows.first().map(|&(rank, _)| rank));

@@ -25,8 +25,8 @@ refusal-no-such-rank-hint = Leave `--rank` out, or check which ranks the traces 
 refusal-no-such-step = None of the steps asked for is whole in the trace.
 refusal-no-such-step-hint = Whole steps: { $first } to { $last }.
 
-refusal-not-one-job = These { $count } traces are not the ranks of one job: their ranks are missing, double, or of jobs of different sizes.
-refusal-not-one-job-hint = Give one trace at a time, or the traces of one job's ranks, each once.
+refusal-not-one-job = These { $count } traces are not the ranks of one job: they do not say their rank, or come from jobs of different sizes.
+refusal-not-one-job-hint = Give one trace at a time, or the traces of one job's ranks.
 refusal-lost-activities = { $share } of the kernels launched in the steps are missing from the trace: what is left is no picture of a step.
 refusal-lost-activities-hint = Record fewer steps, stop the profiler cleanly, or update the driver; a truncated file must be exported again.
 refusal-step-contradicted = The step time of { $step } cannot belong to this trace: its kernels alone take { $kernels } per step.

@@ -25,8 +25,8 @@ refusal-no-such-rank-hint = 去掉 `--rank`，或核对这些 trace 各属于哪
 refusal-no-such-step = 指定的 step 在 trace 中没有一个是完整的。
 refusal-no-such-step-hint = 完整的 step：{ $first } 到 { $last }。
 
-refusal-not-one-job = 这 { $count } 个 trace 不是同一个任务的各个 rank：rank 信息缺失、重复，或来自规模不同的任务。
-refusal-not-one-job-hint = 一次只给一个 trace，或者给同一个任务各 rank 的 trace，每个 rank 一份。
+refusal-not-one-job = 这 { $count } 个 trace 不是同一个作业的各个 rank：没有写明 rank，或来自规模不同的作业。
+refusal-not-one-job-hint = 一次只给一个 trace，或者给同一个作业各 rank 的 trace。
 refusal-lost-activities = 这些 step 里启动的 kernel 有 { $share } 不在 trace 中：剩下的已经看不出一个 step 的样子。
 refusal-lost-activities-hint = 少录几个 step，让 profiler 正常停止，或更新驱动；文件被截断的话请重新导出。
 refusal-step-contradicted = 单步耗时 { $step } 不可能属于这份 trace：光是 kernel 每步就要 { $kernels }。

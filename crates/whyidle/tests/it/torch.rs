@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -186,10 +186,8 @@ fn the_dashboard_shows_what_attach_finds_and_says_when_the_driver_falls_silent()
     assert!(row.contains('–') && !row.contains('%'), "{silent}");
 }
 
-#[test]
-fn phases_of_a_run_are_told_and_sum_to_the_time_watched() {
-    let Some(python) = python() else { return };
-    let _turn = turn();
+/// The lines of the run's ledger, after a watch of the program with phases.
+fn phases(python: &Path) -> Vec<Value> {
     let program = root().join("crates/whyidle/tests/programs/phases.py").display().to_string();
     let output = whyidle(&["run", "--no-trace", "--for", "20s", "--stop", "--format", "json", "--"])
         .args([python.display().to_string(), program])
@@ -197,17 +195,42 @@ fn phases_of_a_run_are_told_and_sum_to_the_time_watched() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let report: Value = serde_json::from_str(text.trim_start_matches("training\n")).unwrap();
-    let lines = report["run"]["lines"].as_array().unwrap();
+    let lines = report["run"]["lines"].as_array().unwrap().clone();
     let sum: i64 = lines.iter().map(|line| line["ns"].as_i64().unwrap()).sum();
     assert_eq!(sum, report["run"]["watched_ns"].as_i64().unwrap());
-    let line =
-        |id: &str| lines.iter().find(|line| line["id"] == id).unwrap_or_else(|| panic!("{id}: {lines:#?}"));
-    assert!(line("run.startup")["ns"].as_i64().unwrap() > 3_000_000_000, "{lines:#?}");
-    assert!(line("training")["share"].as_f64().unwrap() > 0.2, "{lines:#?}");
-    for (id, place) in [("run.eval", "score"), ("run.checkpoint", "write")] {
-        assert!(line(id)["visits"].as_i64().unwrap() >= 2, "{lines:#?}");
-        assert!(line(id)["where"].as_str().unwrap().contains(place), "{lines:#?}");
-    }
+    lines
+}
+
+#[test]
+fn phases_of_a_run_are_told_and_sum_to_the_time_watched() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let told = |lines: &[Value]| {
+        let line = |id: &str| lines.iter().find(|line| line["id"] == id);
+        let long = |id: &str| line(id).and_then(|line| line["ns"].as_i64()).unwrap_or(0) > 3_000_000_000;
+        let share = line("training").and_then(|line| line["share"].as_f64()).unwrap_or(0.0);
+        let visited = |id: &str, place: &str| {
+            line(id).is_some_and(|line| {
+                line["visits"].as_i64() >= Some(2)
+                    && line["where"].as_str().is_some_and(|at| at.contains(place))
+            })
+        };
+        long("run.startup")
+            && share > 0.2
+            && visited("run.eval", "score")
+            && visited("run.checkpoint", "write")
+    };
+    // A busy machine takes too few samples to meet every phase twice.
+    let watches: Vec<Vec<Value>> = (0..3)
+        .scan(false, |done, _| {
+            (!*done).then(|| {
+                let lines = phases(&python);
+                *done = told(&lines);
+                lines
+            })
+        })
+        .collect();
+    assert!(watches.last().is_some_and(|lines| told(lines)), "{watches:#?}");
 }
 
 #[test]
