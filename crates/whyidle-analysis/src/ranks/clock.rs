@@ -246,8 +246,7 @@ fn solve(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
             return None;
         }
         let own = m[column];
-        for (row, values) in m.iter_mut().enumerate().filter(|(row, _)| *row != column) {
-            let _ = row;
+        for (_, values) in m.iter_mut().enumerate().filter(|(row, _)| *row != column) {
             let factor = values[column] / own[column];
             (0..4).for_each(|at| values[at] -= factor * own[at]);
         }

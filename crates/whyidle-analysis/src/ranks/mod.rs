@@ -204,6 +204,14 @@ pub struct KernelClass {
     pub least_ns: i64,
 }
 
+impl KernelClass {
+    /// Their mean length, ns.
+    #[must_use]
+    pub fn mean_ns(&self) -> f64 {
+        self.total_ns as f64 / self.count.max(1) as f64
+    }
+}
+
 impl RankFacts {
     /// Whole steps analysed, at least one.
     #[must_use]

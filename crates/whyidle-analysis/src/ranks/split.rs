@@ -80,8 +80,6 @@ pub struct Lateness {
     pub caused: i64,
     /// The part of that in the first collective of a step: the lateness arose before backward's end of reductions.
     pub in_first: i64,
-    /// The part of it in collectives launched from backward, other than the first.
-    pub in_backward: i64,
     /// Per step analysed: the wait that it caused, ns.
     pub by_step: Vec<(i64, i64)>,
 }
@@ -159,8 +157,6 @@ fn lateness(ranks: &[RankFacts], met: &Met, split: &Split, late: &mut [Lateness]
     late.caused += wait;
     if facts.rows.index[row] == 0 {
         late.in_first += wait;
-    } else if facts.class_of(row).in_backward {
-        late.in_backward += wait;
     }
     match late.by_step.iter_mut().find(|(step, _)| *step == met.step) {
         Some((_, caused)) => *caused += wait,

@@ -138,7 +138,7 @@ fn is_named_wait(id: &str) -> bool {
 fn work(ranks: &Ranks) -> Vec<f64> {
     let mut shortest: FxHashMap<u64, f64> = FxHashMap::default();
     for kernel in ranks.facts.iter().flat_map(|facts| &facts.work.kernels) {
-        let mean = kernel.total_ns as f64 / kernel.count.max(1) as f64;
+        let mean = kernel.mean_ns();
         let entry = shortest.entry(kernel.key).or_insert(mean);
         *entry = entry.min(mean);
     }
@@ -154,17 +154,16 @@ fn work(ranks: &Ranks) -> Vec<f64> {
 /// does not wait more than the others: clocks, heat, a card that is shared.
 fn slower(ranks: &Ranks, rank: usize) -> f64 {
     let mut others: FxHashMap<u64, f64> = FxHashMap::default();
-    for (at, facts) in ranks.facts.iter().enumerate().filter(|(at, _)| *at != rank) {
-        let _ = at;
+    for (_, facts) in ranks.facts.iter().enumerate().filter(|(at, _)| *at != rank) {
         for kernel in &facts.work.kernels {
-            let mean = kernel.total_ns as f64 / kernel.count.max(1) as f64;
+            let mean = kernel.mean_ns();
             let entry = others.entry(kernel.key).or_insert(mean);
             *entry = entry.max(mean);
         }
     }
     let facts = &ranks.facts[rank];
     let longer = facts.work.kernels.iter().map(|kernel| {
-        let mean = kernel.total_ns as f64 / kernel.count.max(1) as f64;
+        let mean = kernel.mean_ns();
         let other = others.get(&kernel.key).copied().unwrap_or(mean);
         (mean - other).max(0.0) * kernel.count as f64
     });
