@@ -4,18 +4,17 @@
 //! document of its own, and files may be joined end to end.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Take, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ReadError;
 use crate::sniff::{Format, sniff};
-use crate::source;
+use crate::source::Inflate;
 
 /// The largest digest, inflated: a digest of any trace is far smaller.
 const LARGEST: u64 = 64 << 20;
@@ -52,24 +51,70 @@ pub fn into<T: Serialize>(writer: impl Write, digests: &[T]) -> io::Result<()> {
     gzip.finish()?.flush()
 }
 
-/// Reads the digests of a file. `schema` is what each of them must say of itself.
+/// The documents of a file of digests, one after the other: a file of thousands is never held as a whole.
+pub struct Documents {
+    path: PathBuf,
+    reader: BufReader<Take<Inflate<BufReader<File>>>>,
+    any: bool,
+}
+
+/// Opens a file of digests.
 ///
 /// # Errors
-/// Where the file cannot be read, or holds something else.
-pub fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<Vec<T>, ReadError> {
+/// Where it cannot be opened.
+pub fn documents(path: &Path) -> Result<Documents, ReadError> {
     let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
-    let mut bytes = Vec::new();
-    file.take(LARGEST_FILE).read_to_end(&mut bytes).map_err(|error| ReadError::io(path, error))?;
-    let foreign = || ReadError::NotADigest { path: path.to_owned() };
-    if !source::is_gzip(&bytes) {
-        return parse(&bytes, schema).ok_or_else(foreign);
+    let reader = BufReader::new(Inflate::new(BufReader::new(file)).take(LARGEST_FILE));
+    Ok(Documents { path: path.to_owned(), reader, any: false })
+}
+
+impl Iterator for Documents {
+    /// A document's text; an error where the file cannot be read, is damaged, or holds none.
+    type Item = Result<Vec<u8>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let mut line = Vec::new();
+            match self.reader.by_ref().take(LARGEST + 1).read_until(b'\n', &mut line) {
+                Ok(0) if self.any => return None,
+                Ok(0) => return Some(Err(self.foreign())),
+                Ok(_) if line.len() as u64 > LARGEST => return Some(Err(self.foreign())),
+                Ok(_) if line.trim_ascii().is_empty() => {}
+                Ok(_) => {
+                    self.any = true;
+                    return Some(Ok(line));
+                }
+                Err(error) => {
+                    let damaged = self.reader.get_ref().get_ref().is_damage(&error);
+                    return Some(Err(if damaged {
+                        self.foreign()
+                    } else {
+                        ReadError::io(&self.path, error)
+                    }));
+                }
+            }
+        }
     }
-    let mut inflated = Vec::new();
-    let mut gzip = MultiGzDecoder::new(&bytes[..]).take(LARGEST_FILE);
-    if gzip.read_to_end(&mut inflated).is_err() {
-        return Err(foreign());
+}
+
+impl Documents {
+    fn foreign(&mut self) -> ReadError {
+        self.any = true;
+        ReadError::NotADigest { path: self.path.clone() }
     }
-    parse(&inflated, schema).ok_or_else(foreign)
+}
+
+/// The digest that a document is.
+///
+/// # Errors
+/// Where it is something else, or one that `is_known` does not take.
+pub fn parse<T: DeserializeOwned>(
+    path: &Path,
+    document: &[u8],
+    is_known: impl Fn(&T) -> bool,
+) -> Result<T, ReadError> {
+    let digest = serde_json::from_slice(document).ok().filter(is_known);
+    digest.ok_or_else(|| ReadError::NotADigest { path: path.to_owned() })
 }
 
 /// The files of digests that a path stands for: itself, or those that lie in a directory, by name.
@@ -94,24 +139,4 @@ pub fn is_digest(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     path.is_file() && read.is_ok() && sniff(&head) == Some(Format::Digest)
-}
-
-/// The digests of a text; `None` where any of it is something else.
-fn parse<T: DeserializeOwned>(text: &[u8], schema: &str) -> Option<Vec<T>> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        schema: String,
-    }
-    let mut digests = Vec::new();
-    for line in text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        if line.len() as u64 > LARGEST {
-            return None;
-        }
-        let head: Head = serde_json::from_slice(line).ok()?;
-        if head.schema != schema {
-            return None;
-        }
-        digests.push(serde_json::from_slice(line).ok()?);
-    }
-    (!digests.is_empty()).then_some(digests)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use whyidle_diagnosis::{Arg, DIGEST_SCHEMA, Digest, Message, Ranks, judge_ranks};
+use whyidle_diagnosis::{Arg, Digest, Message, Ranks, judge_ranks};
 use whyidle_readers::{ReadError, digest as files};
 
 use crate::args::{DigestOptions, MergeOptions};
@@ -79,19 +79,29 @@ pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
     }
 }
 
+/// Documents that are parsed at a time: enough for every core, few enough to be small.
+const BATCH: usize = 64;
+
 fn read(options: &MergeOptions) -> Result<Vec<Digest>, ReadError> {
     let found: Vec<_> = options.paths.iter().map(|path| files::find(path)).collect::<Result<_, _>>()?;
-    let found: Vec<_> = found.into_iter().flatten().collect();
-    let sound = |path: &Path| -> Result<Vec<Digest>, ReadError> {
-        let digests: Vec<Digest> = files::read(path, DIGEST_SCHEMA)?;
-        if digests.iter().all(Digest::is_sound) {
-            Ok(digests)
-        } else {
-            Err(ReadError::NotADigest { path: path.to_owned() })
+    let mut documents = found.iter().flatten().flat_map(|path| {
+        let (documents, unopened) = match files::documents(path) {
+            Ok(documents) => (Some(documents), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        let documents = documents.into_iter().flatten().chain(unopened);
+        documents.map(move |document| document.map(|document| (path, document)))
+    });
+    let mut digests = Vec::new();
+    loop {
+        let batch: Vec<_> = documents.by_ref().take(BATCH).collect::<Result<_, _>>()?;
+        if batch.is_empty() {
+            break;
         }
-    };
-    let read: Vec<Vec<Digest>> = found.par_iter().map(|path| sound(path)).collect::<Result<_, _>>()?;
-    Ok(read.into_iter().flatten().collect())
+        let parsed = batch.par_iter().map(|(path, document)| files::parse(path, document, Digest::is_sound));
+        digests.append(&mut parsed.collect::<Result<Vec<Digest>, _>>()?);
+    }
+    Ok(digests)
 }
 
 /// Writes digests, over nothing but digests.

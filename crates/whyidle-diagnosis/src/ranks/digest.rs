@@ -21,7 +21,7 @@ use crate::projection::{Parts, parts};
 use crate::verdict::Verdict;
 
 /// The schema of a digest.
-pub const SCHEMA: &str = "whyidle.digest/1";
+const SCHEMA: &str = "whyidle.digest/1";
 /// How much shorter kernels are in [`Digest::eased`].
 pub(crate) const EASED: f64 = 0.8;
 /// Collectives beyond which only three steps' are kept: at 8–14 bytes each, a digest then stays below 300 KB.
@@ -30,7 +30,7 @@ const MOST_ROWS: usize = 12_000;
 /// What one rank says to the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
-    /// [`SCHEMA`].
+    /// `whyidle.digest/1`.
     pub schema: String,
     /// Version of the program that made it.
     pub tool: String,
@@ -127,7 +127,8 @@ impl Digest {
         self.facts.rank
     }
 
-    /// What was read from a file holds together, so that nothing that follows need check it again.
+    /// What was read from a file is a digest of this version and holds together, so that nothing that follows need
+    /// check it again.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let rows = self.facts.rows.len();
@@ -137,7 +138,8 @@ impl Digest {
             .chain(&self.fitted)
             .chain(&self.eased)
             .chain(self.remedies.iter().map(|one| &one.reduced));
-        self.facts.is_sound()
+        self.schema == SCHEMA
+            && self.facts.is_sound()
             && self.parts.is_sound()
             && self.verdict.step.unprofiled.ns > 0
             && !self.facts.steps.is_empty()

@@ -18,7 +18,7 @@ use whyidle_analysis::ranks::matching::{How, Matched, matched};
 use whyidle_analysis::ranks::pipeline::{Pipeline, pipelines};
 use whyidle_analysis::ranks::split::{Waits, waits};
 
-pub use digest::{Digest, SCHEMA};
+pub use digest::Digest;
 pub use set::{NotOneJob, Ranks};
 pub use table::{Clock, Group, Together as TogetherFacts, Transfer};
 
