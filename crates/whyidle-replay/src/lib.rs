@@ -3,6 +3,7 @@
 pub mod critical;
 pub mod edits;
 pub mod models;
+mod paths;
 pub mod profiler_cost;
 pub mod program;
 pub mod simulate;

@@ -29,6 +29,7 @@ pub struct Skeleton {
     /// Streams.
     pub streams: u32,
     /// Per collective, in the order of launch: when this rank reaches it.
+    #[serde(with = "crate::paths")]
     pub reached: Vec<Paths>,
     /// Per collective: its length after an edit relative to today's; 1 where nothing was edited.
     pub factors: Vec<f64>,
