@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyidle_model::{LinkPath, NcclLink, NcclLog};
 
 /// Why a pair takes a slow path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Why {
     /// A variable forbids the faster one: its name and value.
     Setting(String, String),
@@ -21,7 +22,7 @@ pub enum Why {
 }
 
 /// What is wrong with a pair's path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slow {
     /// Two GPUs of one host talk through its memory.
     HostMemory,
@@ -65,6 +66,32 @@ pub struct Pair {
     pub slow: Option<Slow>,
     /// Why.
     pub why: Vec<Why>,
+}
+
+/// A slow path between two ranks of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowPath {
+    /// The ranks, the lower first.
+    pub ranks: (u32, u32),
+    /// What is wrong.
+    pub slow: Slow,
+    /// Why.
+    pub why: Vec<Why>,
+}
+
+/// The slow paths between ranks of a job of `world` ranks. Communicators count their own ranks: those of smaller groups
+/// are not the job's and say nothing here.
+#[must_use]
+pub fn slow_paths(log: &NcclLog, world: u32) -> Vec<SlowPath> {
+    let is_worlds = |comm: &str| log.ranks.iter().any(|rank| rank.comm == comm && rank.size == world);
+    let mut paths: Vec<SlowPath> = pairs(log)
+        .into_iter()
+        .filter(|pair| is_worlds(&pair.comm))
+        .filter_map(|Pair { ranks, slow, why, .. }| Some(SlowPath { ranks, slow: slow?, why }))
+        .collect();
+    paths.sort_by_key(|path| path.ranks);
+    paths.dedup_by_key(|path| path.ranks);
+    paths
 }
 
 /// All pairs, those with a slow path first.

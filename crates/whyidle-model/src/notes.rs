@@ -127,6 +127,12 @@ impl ImportNotes {
         self.notes.iter().find(|note| note.code == code).map_or(0, |note| note.count)
     }
 
+    /// Something of the input is lost.
+    #[must_use]
+    pub fn has_loss(&self) -> bool {
+        self.notes.iter().any(|note| note.code.severity() == Severity::Loss)
+    }
+
     /// All notes, gravest first.
     #[must_use]
     pub fn sorted(&self) -> Vec<Note> {

@@ -36,6 +36,26 @@ pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(traces)
 }
 
+/// The logs of NCCL at `path`: the file itself if it is one; of a directory, every file that begins like one.
+///
+/// # Errors
+/// Where the directory cannot be read.
+pub fn find_logs(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    // What is no regular file can be read only once.
+    let is_log = |file: &Path| {
+        let head = || source::head(File::open(file).ok()?, HEAD).ok();
+        file.is_file() && head().is_some_and(|head| sniff(&head) == Some(Format::Nccl))
+    };
+    if !path.is_dir() {
+        return Ok(if is_log(path) { vec![path.to_owned()] } else { Vec::new() });
+    }
+    let entries = fs::read_dir(path).map_err(|error| ReadError::io(path, error))?;
+    let mut logs: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|file| is_log(file)).collect();
+    logs.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
+    Ok(logs)
+}
+
 /// The dumps of flight recorders and logs of NCCL at `path`, in natural order. A file is itself; of a directory, every
 /// file that begins like one.
 ///

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use whyidle_diagnosis::{Arg, Digest, Message, Ranks, judge_ranks};
+use whyidle_diagnosis::{Arg, Digest, Message, NotOneJob, Ranks, judge_ranks};
 use whyidle_readers::{ReadError, digest as files};
 
 use crate::args::{DigestOptions, MergeOptions};
@@ -21,8 +21,7 @@ pub(crate) fn digest(options: &DigestOptions, output: &Output) -> u8 {
         name: options.name.clone(),
         ..Question::default()
     };
-    let judged =
-        trace::files(&question).and_then(|found| trace::judge_files(&found, &question, output, Digest::new));
+    let judged = trace::files(&question).and_then(|found| trace::digests(&found, &question, output));
     let judged = match judged {
         Ok(judged) => judged,
         Err(error) => {
@@ -63,12 +62,16 @@ pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
         digests.dedup_by(|later, first| later == first);
         return write(path, &digests, output);
     }
-    let Ok(ranks) = Ranks::new(digests) else {
-        output.error(
-            &Message::new("cli-digest-not-one-job"),
-            Some(&Message::new("cli-digest-not-one-job-hint")),
-        );
-        return REFUSED;
+    let ranks = match Ranks::new(digests) {
+        Ok(ranks) => ranks,
+        Err(why) => {
+            let reason = match why {
+                NotOneJob::Times(apart) => Message::new("refusal-not-one-run").time("time", apart),
+                NotOneJob::Worlds | NotOneJob::Nothing => Message::new("cli-digest-not-one-job"),
+            };
+            output.error(&reason, Some(&Message::new("cli-digest-not-one-job-hint")));
+            return REFUSED;
+        }
     };
     match judge_ranks(&ranks, options.rank) {
         Some(verdict) => show(&Ok::<_, NoVerdict>(verdict), options.showing, output),

@@ -1,5 +1,6 @@
 //! `whyidle trace`: read, judge, print.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +9,13 @@ use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
-    Digest, Input, Known, Message, NotUnderstood, QualityNote, Ranks, Refusal, Verdict, Wanted, WhatIf,
-    judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
+    Digest, Input, Known, Message, NotOneJob, NotUnderstood, QualityNote, Ranks, Refusal, Verdict, Wanted,
+    WhatIf, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
 };
-use whyidle_model::{Severity, Trace};
+use whyidle_model::{NcclLog, Severity, Trace};
 use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
-use whyidle_readers::{ReadError, ReadOptions, find_traces, read_trace, read_trace_from};
+use whyidle_readers::{ReadError, ReadOptions, find_logs, find_traces, nccl, read_trace, read_trace_from};
 use whyidle_report::CAUSES;
 
 use crate::args::{Showing, TraceOptions};
@@ -87,7 +88,7 @@ pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, N
             outcome => outcome.map_err(NoVerdict::Refused),
         };
     }
-    let judged = judge_files(&files, question, output, Digest::new).map_err(NoVerdict::Unread)?;
+    let judged = digests(&files, question, output).map_err(NoVerdict::Unread)?;
     let inputs: Vec<Input> = judged.iter().map(|one| one.input.clone()).collect();
     if let Some(refusal) = not_one_job(&judged, &inputs) {
         return Err(refused(refusal));
@@ -99,7 +100,10 @@ pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, N
             Err(refusal) => refusals.push((input.path, *refusal)),
         }
     }
-    let together = Ranks::new(digests).ok().and_then(|ranks| judge_ranks(&ranks, question.rank));
+    let together = match Ranks::new(digests) {
+        Err(NotOneJob::Times(apart)) => return Err(refused(not_one_run(apart, inputs))),
+        together => together.ok().and_then(|ranks| judge_ranks(&ranks, question.rank)),
+    };
     let Some(mut verdict) = together else {
         let mut refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
@@ -114,6 +118,26 @@ pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, N
         text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
     }));
     Ok(verdict)
+}
+
+/// The digest of each trace, with what NCCL's logs beside them say of its paths.
+pub(crate) fn digests(
+    files: &[File],
+    question: &Question,
+    output: &Output,
+) -> Result<Vec<Judged<Digest>>, ReadError> {
+    let mut log = NcclLog::default();
+    let mut places: Vec<&Path> = Vec::new();
+    for path in question.paths.iter().filter(|path| path.as_os_str() != "-") {
+        let beside = path.parent().filter(|_| question.recorded && !path.is_dir());
+        places.extend([path.as_path()].into_iter().chain(beside));
+    }
+    let logs: BTreeSet<PathBuf> =
+        places.into_iter().map(find_logs).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    for file in logs {
+        nccl::read(&file, &mut log)?;
+    }
+    judge_files(files, question, output, |case, verdict| Digest::new(case, verdict).with_log(&log))
 }
 
 /// A trace that was judged by itself, with what was made of that.
@@ -137,7 +161,7 @@ pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
     for path in &question.paths {
         if path.as_os_str() == "-" {
             files.push(File { path: path.clone(), in_directory: false });
-        } else {
+        } else if path.is_dir() || find_logs(path)?.is_empty() {
             let in_directory = question.recorded || path.is_dir();
             files.extend(find_traces(path)?.into_iter().map(|path| File { path, in_directory }));
         }
@@ -219,6 +243,17 @@ fn not_one_job<T>(judged: &[Judged<T>], inputs: &[Input]) -> Option<Refusal> {
         inputs: inputs.to_vec(),
         quality: Vec::new(),
     })
+}
+
+/// They may say the same number of ranks and still be of different days.
+fn not_one_run(apart: i64, inputs: Vec<Input>) -> Refusal {
+    Refusal {
+        code: "not-one-run",
+        reason: Message::new("refusal-not-one-run").time("time", apart),
+        hint: Message::new("refusal-not-one-job-hint"),
+        inputs,
+        quality: Vec::new(),
+    }
 }
 
 fn read(

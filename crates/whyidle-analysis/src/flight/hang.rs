@@ -5,6 +5,7 @@
 //!   for; if that leads back, the ranks wait for each other.
 //! * All are in it but ask for different things: a mismatch.
 //! * All are in it and ask for the same: the program is not to blame – a link, a GPU, or a peer that died.
+//! * Of some it is not known whether they are in it, their dump being damaged or absent: nobody is accused.
 //!
 //! The recorder is a moment: an operation that is not over may be under way. How long it has been is known where the
 //! watchdog gave up, or where the file's own time fits.
@@ -34,6 +35,8 @@ pub enum HangKind {
     Circle,
     /// All are in it, and it does not end.
     Together,
+    /// Some are in it; of the others it is not known.
+    Unexplained,
 }
 
 impl HangKind {
@@ -46,6 +49,7 @@ impl HangKind {
             Self::NoMessage => "no-message",
             Self::Circle => "circle",
             Self::Together => "together",
+            Self::Unexplained => "unexplained",
         }
     }
 }
@@ -154,7 +158,14 @@ pub fn hang(
     } else if let Some(stuck) = stuck.iter().find(|stuck| !stuck.missing.is_empty()) {
         make(HangKind::Circle, stuck, Vec::new(), None)
     } else {
-        make(HangKind::Together, &stuck[0], Vec::new(), None)
+        let members = &groups[stuck[0].group];
+        let all = !stuck[0].is_message
+            && !members.ranks_seen_only
+            && members.missing.is_empty()
+            && members.dumps.len() > 1
+            && stuck[0].entries.len() == members.dumps.len();
+        let kind = if all { HangKind::Together } else { HangKind::Unexplained };
+        make(kind, &stuck[0], Vec::new(), None)
     })
 }
 
@@ -194,7 +205,8 @@ fn stuck_messages(dumps: &[RankDump], groups: &[Group], group: usize) -> Vec<Stu
     alone
         .map(|(&(from, to, sends), &entry)| {
             let peer = if sends { to } else { from };
-            let has_dump = groups[group].dumps.iter().any(|&(at, _)| dumps[at].rank == peer);
+            let whole = |at: usize| !dumps[at].dump.notes.has_loss();
+            let has_dump = groups[group].dumps.iter().any(|&(at, _)| dumps[at].rank == peer && whole(at));
             let missing = if has_dump { vec![peer] } else { Vec::new() };
             Stuck { group, entries: vec![entry], missing, is_message: true }
         })

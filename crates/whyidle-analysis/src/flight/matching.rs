@@ -35,14 +35,16 @@ fn row(dumps: &[RankDump], at: usize, number: u32) -> Row {
     found.sort_by_key(|&(seq, entry)| (seq, entries.record[entry]));
     // The group's own count mixes in messages: it is believed only where the ring holds nothing of the group.
     let stated = dump.groups[number as usize].last_enqueued.filter(|_| !entries.group.contains(&number));
-    let last = found.last().map(|&(seq, _)| seq).or(stated);
+    let known = found.last().map(|&(seq, _)| seq).or(stated).or((!dump.is_cut()).then_some(0));
+    // Of a damaged dump the last entries may be what is lost.
+    let last = known.filter(|_| !dump.notes.has_loss());
     // The oldest number of a ring that has overwritten others may have lost a part.
     let from = match found.first() {
         Some(&(seq, _)) if dump.is_cut() => seq.saturating_add(1),
         Some(&(seq, _)) => seq,
         None => i64::MAX,
     };
-    Row { dump: at, entries: found, from, last: last.or((!dump.is_cut()).then_some(0)) }
+    Row { dump: at, entries: found, from, last }
 }
 
 /// One collective on every rank that holds it.

@@ -114,7 +114,9 @@ pub struct GroupFacts {
     pub matched: usize,
     /// The first and last of their numbers.
     pub span: Option<(i64, i64)>,
-    /// Of those, how many disagree.
+    /// Ranks whose dump is damaged: what they asked for last is not known.
+    pub damaged: Vec<u32>,
+    /// Of those matched, how many disagree.
     pub mismatched: usize,
     /// The last collective that each rank asked for, where known; the fewest first.
     pub entered: Vec<(u32, i64)>,
@@ -137,6 +139,22 @@ pub struct FlightFacts {
     pub paces: Vec<Pace>,
 }
 
+/// Dumps of one run that was watched are of moments closer than this: rings reach back, and hangs are given up, ns.
+const ONE_RUN: i64 = 3_600_000_000_000;
+
+/// How far the dumps' times are apart where they are of different runs, ns: the hosts' clocks agree to seconds.
+#[must_use]
+pub fn apart(dumps: &[RankDump]) -> Option<i64> {
+    let span = |dump: &RankDump| {
+        let created = || dump.dump.entries.created.iter().copied().filter(|&ns| ns > 0);
+        created().min().zip(created().max())
+    };
+    let spans: Vec<(i64, i64)> = dumps.iter().filter_map(span).collect();
+    let latest_start = spans.iter().map(|&(start, _)| start).max()?;
+    let earliest_end = spans.iter().map(|&(_, end)| end).min()?;
+    Some(latest_start.saturating_sub(earliest_end)).filter(|&apart| apart > ONE_RUN)
+}
+
 /// What dumps of one job say together. `profiled`: when a profiler ran, ns of Unix time, if that is known.
 #[must_use]
 pub fn facts(dumps: &[RankDump], profiled: &[(i64, i64)]) -> FlightFacts {
@@ -148,11 +166,14 @@ pub fn facts(dumps: &[RankDump], profiled: &[(i64, i64)]) -> FlightFacts {
     let paces = pace(dumps, profiled);
     let of = |(at, group): (usize, &Group)| {
         let (rows, matched) = (&rows[at], &matched[at]);
+        let lossy = |row: &&matching::Row| dumps[row.dump].dump.notes.has_loss();
+        let damaged = rows.iter().filter(lossy).map(|row| dumps[row.dump].rank);
         let last = |row: &matching::Row| Some((dumps[row.dump].rank, row.last?));
         let mut entered: Vec<(u32, i64)> = rows.iter().filter_map(last).collect();
         entered.sort_by_key(|&(rank, seq)| (seq, rank));
         GroupFacts {
             matched: matched.len(),
+            damaged: damaged.collect(),
             span: matched.first().zip(matched.last()).map(|(first, last)| (first.seq, last.seq)),
             mismatched: all.iter().filter(|mismatch| mismatch.group == at).count(),
             entered,

@@ -191,3 +191,24 @@ fn thousands_of_ranks_are_compared_in_seconds() {
     );
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_damaged_dump_accuses_nobody() {
+    let both = [op(1, "all_reduce", 8, 10), op(2, "all_reduce", 16, 20)];
+    let first = [&both[..], &[waiting(op(3, "all_reduce", 32, 30))]].concat();
+    let mut dumps = [dump(0, BOTH, &first), dump(1, BOTH, &both)];
+    dumps[1].dump.notes.add(whyidle_model::NoteCode::Truncated, None);
+    let facts = facts(&dumps, &[]);
+    let hang = facts.hang.expect("a hang");
+    assert_eq!((hang.kind, &hang.guilty[..], &hang.waiting[..]), (HangKind::Unexplained, &[][..], &[0][..]));
+    assert_eq!((&facts.groups[0].damaged[..], &facts.groups[0].entered[..]), (&[1][..], &[(0, 3)][..]));
+}
+
+#[test]
+fn dumps_of_another_day_are_of_another_run() {
+    const HOUR: i64 = 3_600_000_000_000;
+    let at = |ns: i64| [op(1, "all_reduce", 8, ns), op(2, "all_reduce", 8, ns + 20)];
+    let dumps = |ns| [dump(0, BOTH, &at(1)), dump(1, BOTH, &at(ns))];
+    assert_eq!(apart(&dumps(HOUR)), None);
+    assert_eq!(apart(&dumps(3 * HOUR)), Some(3 * HOUR - 21));
+}

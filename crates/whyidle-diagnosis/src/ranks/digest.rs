@@ -7,8 +7,9 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::links::{SlowPath, slow_paths};
 use whyidle_analysis::ranks::{RankFacts, facts_of};
-use whyidle_model::GpuId;
+use whyidle_model::{GpuId, NcclLog};
 use whyidle_replay::edits::scale_activities;
 use whyidle_replay::simulate::Lengths;
 use whyidle_replay::skeleton::Skeleton;
@@ -49,6 +50,9 @@ pub struct Digest {
     pub(crate) remedies: Vec<Remedied>,
     /// What the ledger is projected from.
     pub(crate) parts: Parts,
+    /// Its slow paths to other ranks, by NCCL's log.
+    #[serde(default)]
+    pub(crate) paths: Vec<SlowPath>,
 }
 
 /// A rank's replay, reduced to its collectives.
@@ -112,6 +116,7 @@ impl Digest {
             eased: eased(),
             remedies: remedies.collect(),
             parts: parts(case),
+            paths: Vec::new(),
             facts,
             verdict,
         };
@@ -119,6 +124,15 @@ impl Digest {
             digest.without_replay();
         }
         digest
+    }
+
+    /// With those paths of a log of NCCL that begin or end at it.
+    #[must_use]
+    pub fn with_log(mut self, log: &NcclLog) -> Self {
+        let rank = self.facts.rank;
+        self.paths = slow_paths(log, self.facts.world_size);
+        self.paths.retain(|path| path.ranks.0 == rank || path.ranks.1 == rank);
+        self
     }
 
     /// Its rank.

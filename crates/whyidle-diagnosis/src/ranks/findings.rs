@@ -1,34 +1,23 @@
 //! The findings of the rank shown, with what only all ranks together tell: transfers without waiting, gains replayed
-//! across ranks, slow links, the pipeline.
+//! across ranks, the pipeline.
 
 use whyidle_analysis::communication::Kind;
-use whyidle_analysis::ranks::bandwidth::{LARGE, Speed};
-use whyidle_analysis::ranks::matching::{Matched, Parties};
 use whyidle_analysis::ranks::pipeline::{Pipeline, Schedule, bubble};
-use whyidle_planner::by_product;
 
 use super::ledger::{TRANSFER, WAIT};
 use super::replay::Together;
 use super::set::Ranks;
-use crate::causes::support::{counted, remedy, share_of, shared, timed};
+use crate::causes::support::{counted, remedy, share_of, shared};
 use crate::edit::Terms;
-use crate::message::{Arg, Message};
+use crate::message::Message;
 use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Line, LineKind, Method};
 
 /// Exposed transfers below this share of the step are no cause.
-const WORTH: f64 = 0.02;
+pub(super) const WORTH: f64 = 0.02;
 /// More micro-batches by this factor: what a pipeline's gain is computed for.
 const MORE: i64 = 4;
 /// Formula against measured pipelines: 1 % on the one pair that was measured; stages of other shapes may differ.
 const PIPELINE_DOUBT: f64 = 0.05;
-/// A link below this part of what its kind usually gives is slow.
-const SLOW: f64 = 0.5;
-/// Large collectives reach about this part of a link's nominal speed (H200 pair over NVLink 4: 240–290 of 450 GB/s).
-const USUAL: f64 = 0.6;
-/// A collective under compute has the memory and the multiprocessors less for itself: it counts this much faster.
-const UNDER_COMPUTE: f64 = 0.75;
-/// The same kind and size elsewhere in the run, this many times faster, is a finding without any table.
-const SLOWER_THAN_ELSEWHERE: f64 = 1.5;
 
 /// A gain with the replay of all ranks in place of one rank's: its interval keeps its relative width.
 pub(crate) fn replayed(
@@ -171,99 +160,6 @@ fn idle_of(ranks: &Ranks, stage: u32) -> Evidence {
     let idle = 1.0 - share_of(working, all);
     let text = Message::new("ev-stage-idle").name("rank", ranks.facts[stage as usize].rank.to_string());
     shared(text.share("share", idle), idle)
-}
-
-/// `comm.link`: large collectives far below what their path gives.
-pub(crate) fn link(
-    ranks: &Ranks,
-    shown: usize,
-    matched: &Matched,
-    speeds: &[Speed],
-    ledger: &[Line],
-    step: Estimate,
-) -> Option<Finding> {
-    let gpu = ranks.own[shown].verdict.subject.gpu.as_deref();
-    let large = || speeds.iter().filter(|speed| speed.bytes >= LARGE);
-    let fair = |speed: &Speed| if speed.hidden > 0.2 { speed.bus / UNDER_COMPUTE } else { speed.bus };
-    let elsewhere = |speed: &Speed| {
-        let same = large().filter(|other| {
-            other.parties != speed.parties
-                && other.kind == speed.kind
-                && other.bytes == speed.bytes
-                && matched.parties[other.parties].size() == matched.parties[speed.parties].size()
-        });
-        same.map(fair).fold(0.0, f64::max)
-    };
-    let expected = |speed: &Speed| {
-        let of_table = gpu.and_then(nvlink).filter(|_| fits_one_host(&matched.parties[speed.parties]));
-        let table = of_table.map(|nominal| (nominal * USUAL, SLOW));
-        let other = elsewhere(speed);
-        [table, (other > 0.0).then_some((other, 1.0 / SLOWER_THAN_ELSEWHERE))]
-            .into_iter()
-            .flatten()
-            .find(|&(expected, part)| fair(speed) < part * expected)
-    };
-    let slow: Vec<(&Speed, f64)> = large().filter_map(|speed| Some((speed, expected(speed)?.0))).collect();
-    let (worst, expected) = slow
-        .iter()
-        .copied()
-        .max_by_key(|(speed, _)| (speed.transfer * i64::try_from(speed.count).unwrap_or(1), speed.bytes))?;
-    // What a path as fast as usual would take away of the exposed transfers.
-    let transfer =
-        ledger.iter().find(|line| line.id == TRANSFER).map_or(Estimate::exact(0), |line| line.unprofiled);
-    let part = 1.0 - fair(worst) / expected;
-    let of = |ns: i64| (ns as f64 * part) as i64;
-    let cost = Estimate { ns: of(transfer.ns), low_ns: of(transfer.low_ns), high_ns: of(transfer.high_ns) };
-    let members = matched.parties[worst.parties].size();
-    let text = Message::new("ev-link-speed")
-        .with("bytes", Arg::Bytes(worst.bytes))
-        .name("kind", kind_name(worst.kind))
-        .count("ranks", members)
-        .with("speed", Arg::Number(worst.bus / 1e9, 0))
-        .with("usual", Arg::Number(expected / 1e9, 0));
-    let mut evidence = vec![Evidence { text, value: Some(worst.bus), unit: "bytes/s", place: None }];
-    evidence.push(timed(Message::new("ev-link-hidden").share("share", worst.hidden), transfer.ns, None));
-    let step_after = Estimate { ns: step.ns - cost.ns, low_ns: step.ns - cost.ns, high_ns: step.high_ns };
-    let change = Change { what: "link", from: None, to: None };
-    let steps = ["fix-link-p2p", "fix-link-nic", "fix-link-log"];
-    Some(Finding {
-        cause: "comm.link",
-        rank: Some(ranks.facts[shown].rank),
-        share: share_of(cost.ns, step.ns),
-        cost,
-        gain: Some(Gain { step_after, method: Method::Bound, change, next_limit: "compute.bound" }),
-        evidence,
-        remedy: remedy(
-            Message::new("fix-comm-link"),
-            &steps,
-            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH python train.py",
-        ),
-    })
-}
-
-/// Nominal speed of the NVLinks of a GPU whose product name says that it has them to all its neighbours, bytes/s per
-/// direction. Cards for PCIe slots may have them or not.
-fn nvlink(product: &str) -> Option<f64> {
-    /// The table's figure is what large collectives reach of it.
-    const REACHED: f64 = 0.8;
-    let upper = product.to_ascii_uppercase();
-    let on_board = ["SXM", "HBM3", "H200", "H20", "B200", "B300"].iter().any(|mark| upper.contains(mark));
-    if !on_board || upper.contains("PCIE") || upper.contains("NVL") {
-        return None;
-    }
-    let link = by_product(product, 0)?.link;
-    link.name.starts_with("nvlink").then_some(link.bus / REACHED)
-}
-
-/// Groups of at most eight ranks with neighbouring numbers usually share a host; of larger ones nothing is known.
-fn fits_one_host(parties: &Parties) -> bool {
-    const GPUS: u32 = 8;
-    let (low, high) = match parties {
-        Parties::Group { ranks, .. } => (ranks.first().copied(), ranks.last().copied()),
-        Parties::Pair { from, to } => (Some(*from.min(to)), Some(*from.max(to))),
-        Parties::Exchange { low, high } => (Some(*low), Some(*high)),
-    };
-    low.zip(high).is_some_and(|(low, high)| low / GPUS == high / GPUS)
 }
 
 /// The kind as the field writes it.

@@ -7,6 +7,7 @@
 mod digest;
 mod findings;
 mod ledger;
+mod link;
 mod replay;
 mod set;
 mod straggler;
@@ -19,6 +20,7 @@ use whyidle_analysis::ranks::pipeline::{Pipeline, pipelines};
 use whyidle_analysis::ranks::split::{Waits, waits};
 
 pub use digest::Digest;
+pub use link::{slow_path, why_slow};
 pub use set::{NotOneJob, Ranks};
 pub use table::{Clock, Group, Together as TogetherFacts, Transfer};
 
@@ -59,7 +61,7 @@ struct Seen<'a> {
     speeds: Vec<Speed>,
     clocks: Vec<Option<Offset>>,
     pipelines: Vec<Pipeline>,
-    paces: Vec<Option<i64>>,
+    paces: straggler::Paces,
     late: Option<Straggler>,
 }
 
@@ -69,7 +71,7 @@ pub fn judge_ranks(ranks: &Ranks, rank: Option<u32>) -> Option<Verdict> {
     let matched = matched(&ranks.facts);
     let waits = waits(&ranks.facts, &matched);
     let together = replay::Together::new(ranks, &matched, &waits);
-    let paces = straggler::paces(ranks, &together);
+    let paces = straggler::paces(ranks, &waits, &together);
     let pipelines = pipelines(&ranks.facts, &matched);
     // Stages of a pipeline differ by design; what that costs is the pipeline's.
     let late = if pipelines.is_empty() { straggler::straggler(ranks, &waits, &paces) } else { None };
@@ -117,7 +119,16 @@ impl Seen<'_> {
         let mut found = findings::adjusted(ranks, shown, together, &lines, step);
         if let Some(late) = &self.late {
             let waited = lateness[late.rank].caused_ns;
-            found.push(straggler::finding(ranks, &self.waits, together, late, step, waited));
+            let finding = straggler::finding(ranks, &self.waits, together, late, step, waited);
+            // The remedy of its own cause is the same one, with the same gain.
+            if let straggler::Why::Wait(cause) = late.why
+                && shown == late.rank
+                && let Some(own) = found.iter_mut().find(|finding| finding.cause == cause)
+                && let (Some(gain), Some(whole)) = (&mut own.gain, &finding.gain)
+            {
+                gain.step_after = whole.step_after;
+            }
+            found.push(finding);
         }
         if let Some(pipeline) = self.pipelines.iter().find(|one| one.stages.contains(&(shown as u32))) {
             let bubble = findings::pipeline(ranks, shown, pipeline, &lines, step);
@@ -126,7 +137,7 @@ impl Seen<'_> {
                 found.push(bubble);
             }
         }
-        found.extend(findings::link(ranks, shown, &self.matched, &self.speeds, &lines, step));
+        found.extend(link::link(ranks, shown, &self.matched, &self.speeds, &lines, step));
         found.sort_by_key(|finding| {
             let saved = std::cmp::Reverse(weight(finding, step.ns));
             // A late rank comes before its own cause: it says whose the cause is.
@@ -162,7 +173,7 @@ impl Seen<'_> {
             what_if: own.what_if.clone(),
             critical_path: own.critical_path.clone(),
             replay: own.replay,
-            together: Some(table::together(self, together, step.ns)),
+            together: Some(table::together(self, together, shown)),
             quality: self.quality(own, shown),
             details: own.details.clone(),
         }
@@ -247,9 +258,27 @@ impl Seen<'_> {
         (most as f64 > APART * least as f64).then_some((least, most))
     }
 
+    /// A rank whose clock seems to be half a step off or more, where nothing but places in a step matched it: it may
+    /// have recorded other steps than the rest.
+    fn windows(&self, step: i64) -> Option<QualityNote> {
+        if self.matched.how.iter().all(|&how| how == How::Sequence) {
+            return None;
+        }
+        let off = self.clocks.iter().flatten().filter(|clock| 2 * clock.ahead.abs() > step);
+        let (count, first) = (off.clone().count(), off.max_by_key(|clock| clock.ahead.abs())?);
+        let text = Message::new("note-windows-apart")
+            .count("count", count)
+            .name("rank", self.ranks.facts[first.rank as usize].rank.to_string())
+            .time("time", first.ahead.abs())
+            .time("step", step);
+        let (code, severity) = ("windows-apart", Severity::Suspect);
+        Some(QualityNote { code, severity, count: count as u64, text })
+    }
+
     fn quality(&self, own: &Verdict, shown: usize) -> Vec<QualityNote> {
         let mut quality = own.quality.clone();
         quality.extend(self.ranks.notes.iter().cloned());
+        quality.extend(self.windows(own.step.traced_ns));
         let mut note = |code, severity, count: u64, text: Message| {
             quality.push(QualityNote { code, severity, count, text });
         };
@@ -267,14 +296,14 @@ impl Seen<'_> {
             note("collectives-unknown", Severity::Info, unmatched, text);
         }
         // Waiting without anybody being late is what a reader stumbles over.
-        if self.late.is_none() && self.pipelines.is_empty() {
+        if self.late.is_none() && self.pipelines.is_empty() && self.paces.replayed {
             let waited = |rank: usize| {
                 let traced: i64 = self.ranks.facts[rank].steps.iter().map(|step| step.end - step.start).sum();
                 self.waits.exposed[rank].waited() as f64 / traced.max(1) as f64
             };
             let most = (0..self.ranks.len()).max_by(|&a, &b| waited(a).total_cmp(&waited(b)));
             if let Some(rank) = most.filter(|&rank| waited(rank) > 0.05 && rank != shown)
-                && let (Some(own), Some(other)) = (self.paces[shown], self.paces[rank])
+                && let (Some(own), Some(other)) = (self.paces.own[shown], self.paces.own[rank])
             {
                 let text = Message::new("note-no-straggler")
                     .name("rank", self.ranks.facts[rank].rank.to_string())

@@ -2,6 +2,7 @@
 //!
 //! A set is the union of its digests, ordered by rank: whichever way it was put together, it is the same.
 
+use whyidle_analysis::links::SlowPath;
 use whyidle_analysis::ranks::RankFacts;
 use whyidle_model::Severity;
 
@@ -17,6 +18,8 @@ pub struct Ranks {
     pub facts: Vec<RankFacts>,
     /// The rest of each digest.
     pub(crate) own: Vec<Own>,
+    /// Slow paths between them, by NCCL's log.
+    pub(crate) paths: Vec<SlowPath>,
     /// What was wrong with the set.
     pub(crate) notes: Vec<QualityNote>,
 }
@@ -45,6 +48,8 @@ pub enum NotOneJob {
     Nothing,
     /// They come from jobs with different numbers of ranks, or from none.
     Worlds,
+    /// They were recorded this far apart, ns: in different runs, or in different parts of one.
+    Times(i64),
 }
 
 /// Ranks named one by one in a note.
@@ -61,6 +66,9 @@ impl Ranks {
         let foreign = |digest: &Digest| digest.facts.world_size != world || digest.rank() >= world;
         if several && (world < 2 || digests.iter().any(foreign)) {
             return Err(NotOneJob::Worlds);
+        }
+        if let Some(apart) = apart(&digests) {
+            return Err(NotOneJob::Times(apart));
         }
         digests.sort_by_key(Digest::rank);
         let mut notes = Vec::new();
@@ -89,13 +97,16 @@ impl Ranks {
         if several {
             note("rank-missing", &missing, "note-rank-missing");
         }
-        let (mut facts, mut own) = (Vec::new(), Vec::new());
+        let (mut facts, mut own, mut slow) = (Vec::new(), Vec::new(), Vec::new());
         for digest in digests {
-            let Digest { facts: one, verdict, paced, fitted, eased, remedies, parts, .. } = digest;
+            let Digest { facts: one, verdict, paced, fitted, eased, remedies, parts, paths, .. } = digest;
+            slow.extend(paths);
             facts.push(one);
             own.push(Own { verdict, paced, fitted, eased, parts, remedies });
         }
-        Ok(Self { facts, own, notes })
+        slow.sort_by_key(|path: &SlowPath| path.ranks);
+        slow.dedup_by_key(|path| path.ranks);
+        Ok(Self { facts, own, paths: slow, notes })
     }
 
     /// Ranks in it.
@@ -116,6 +127,24 @@ impl Ranks {
         let present = u32::try_from(self.len()).unwrap_or(u32::MAX);
         self.facts.first().map_or(0, |facts| facts.world_size.saturating_sub(present))
     }
+}
+
+/// Clocks of hosts agree to seconds, and ranks that work together are recorded within minutes, ns.
+const TOGETHER_NS: i64 = 600_000_000_000;
+/// Times before are none of Unix time: some recorders count from when the host was started.
+const UNIX_NS: i64 = 1_400_000_000_000_000_000;
+
+/// How far apart the steps of digests lie where that is too far for one run, ns.
+fn apart(digests: &[Digest]) -> Option<i64> {
+    let span = |digest: &Digest| {
+        let steps = &digest.facts.steps;
+        let start = steps.iter().map(|step| step.start).min()?;
+        Some((start, steps.iter().map(|step| step.end).max()?))
+    };
+    let spans: Vec<(i64, i64)> = digests.iter().filter_map(span).filter(|span| span.0 > UNIX_NS).collect();
+    let last = spans.iter().map(|span| span.0).max()?;
+    let first = spans.iter().map(|span| span.1).min()?;
+    Some(last - first).filter(|&apart| apart > TOGETHER_NS)
 }
 
 /// No job has more ranks than this.

@@ -54,15 +54,33 @@ pub(crate) enum Why {
     Host,
 }
 
-/// Per rank: its own pace, ns per step.
-pub(crate) fn paces(ranks: &Ranks, together: &Together<'_>) -> Vec<Option<i64>> {
-    (0..ranks.len()).map(|rank| together.pace(rank)).collect()
+/// How long a step of each rank takes that waits for no other.
+pub(crate) struct Paces {
+    /// Per rank, ns.
+    pub own: Vec<Option<i64>>,
+    /// They are of replays; otherwise the traced steps without their waits, in which the profiler slows hosts.
+    pub replayed: bool,
+}
+
+/// The paces of all ranks, on one basis.
+pub(crate) fn paces(ranks: &Ranks, waits: &Waits, together: &Together<'_>) -> Paces {
+    let own: Vec<Option<i64>> = (0..ranks.len()).map(|rank| together.pace(rank)).collect();
+    if own.iter().all(Option::is_some) {
+        return Paces { own, replayed: true };
+    }
+    let traced = |rank: usize| {
+        let facts = &ranks.facts[rank];
+        let all: i64 = facts.steps.iter().map(|step| step.end - step.start).sum();
+        Some((all - waits.exposed[rank].waited()).max(0) / facts.step_count())
+    };
+    Paces { own: (0..ranks.len()).map(traced).collect(), replayed: false }
 }
 
 /// The late rank, if there is one.
-pub(crate) fn straggler(ranks: &Ranks, waits: &Waits, paces: &[Option<i64>]) -> Option<Straggler> {
-    let (rank, pace) = slowest(paces)?;
-    let others = paces.iter().enumerate().filter(|(other, _)| *other != rank).filter_map(|(_, pace)| *pace);
+pub(crate) fn straggler(ranks: &Ranks, waits: &Waits, paces: &Paces) -> Option<Straggler> {
+    let (rank, pace) = slowest(&paces.own)?;
+    let others =
+        paces.own.iter().enumerate().filter(|(other, _)| *other != rank).filter_map(|(_, pace)| *pace);
     let others = others.max()?;
     let late = &waits.late[rank];
     if share_of(count(late.last), count(late.of)) < OFTEN {
@@ -88,6 +106,9 @@ pub(crate) fn straggler(ranks: &Ranks, waits: &Waits, paces: &[Option<i64>]) -> 
     } else {
         Why::Host
     };
+    if why == Why::Host && !paces.replayed {
+        return None;
+    }
     let clear = if why == Why::Host { CLEAR_HOST } else { CLEAR };
     (excess > clear * pace as f64).then_some(Straggler { rank, pace, others, why })
 }

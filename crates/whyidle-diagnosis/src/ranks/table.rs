@@ -97,13 +97,13 @@ pub(super) fn lateness(seen: &Seen<'_>, ledgers: &[Vec<Line>]) -> Vec<Lateness> 
             waited_ns: line(rank, WAIT),
             transfer_ns: line(rank, TRANSFER),
             // A stage by itself has nothing to do: its pace says nothing.
-            pace_ns: seen.paces[rank].filter(|_| seen.pipelines.is_empty()),
+            pace_ns: seen.paces.own[rank].filter(|_| seen.paces.replayed && seen.pipelines.is_empty()),
             straggler: seen.late.as_ref().is_some_and(|late| late.rank == rank),
         })
         .collect()
 }
 
-pub(super) fn together(seen: &Seen<'_>, replayed: &Replayed<'_>, step: i64) -> Together {
+pub(super) fn together(seen: &Seen<'_>, replayed: &Replayed<'_>, shown: usize) -> Together {
     let matched = &seen.matched;
     let mut groups: Vec<Group> = matched
         .parties
@@ -142,10 +142,10 @@ pub(super) fn together(seen: &Seen<'_>, replayed: &Replayed<'_>, step: i64) -> T
         matched: matched.share(&seen.ranks.facts),
         matched_by: matched.how.iter().map(|how| how.id()).max_by_key(|id| surest_last(id)).unwrap_or("step"),
         missing: seen.ranks.missing(),
-        replay_error: replayed.error(step),
+        replay_error: replayed.error(seen.ranks.own[shown].verdict.step.unprofiled.ns),
         groups,
         clocks: seen.clocks.iter().flatten().map(clock).collect(),
-        strategy: seen.ranks.facts[seen.shown()].strategy.clone(),
+        strategy: seen.ranks.facts[shown].strategy.clone(),
     }
 }
 

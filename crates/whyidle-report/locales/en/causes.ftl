@@ -372,7 +372,7 @@ cause-comm-sharding-traps =
 cause-comm-link-name = a slow link
 cause-comm-link-title = Collectives take a slow path
 cause-comm-link-what = Data goes through host memory or TCP instead of NVLink, peer-to-peer or the fast network.
-cause-comm-link-seen = From the traces of all ranks over the same steps: collectives of 16 MiB and more stay below half of the bus bandwidth that their GPU's links usually give, or take 1.5 times as long as the same ones in another group. One rank's trace gives a lower bound only: there the length of a collective includes waiting. The NCCL log says why: `via SHM`, `Using network Socket`, `NCCL_P2P_DISABLE set`.
+cause-comm-link-seen = From the traces of all ranks over the same steps: collectives of 16 MiB and more stay below half of the bus bandwidth that their GPU's links usually give, or take 1.5 times as long as the same ones in another group. One rank's trace gives a lower bound only: there the length of a collective includes waiting. A log of NCCL (`NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log`) that lies beside the traces or is given with them is read too: it says which pairs of ranks take a slow path, and why.
 cause-comm-link-remedy =
     Unset `NCCL_P2P_DISABLE`, `NCCL_IB_DISABLE` and `NCCL_SHM_DISABLE`, and read `nvidia-smi topo -m`.
     Across nodes: an InfiniBand or RoCE adapter visible in the container, the right `NCCL_SOCKET_IFNAME`, GPUDirect RDMA.

@@ -49,6 +49,7 @@ ranks-circle-part = { $rank } waits in { $operation } for { $for }.
 ranks-circle-end = Which of them is wrong, only the program can tell.
 ranks-together = { $waiting } had all entered { $operation } of group { $group }, and it did not end. All asked for the same: look at the link, at the GPUs, and for a rank that died.
 ranks-stuck = { $waiting } had entered { $operation } of group { $group }, and it did not end.
+ranks-damaged = The dump of { $ranks } is damaged: whether it had entered too is not known.
 ranks-no-hang = No hang and no mismatch: { $count ->
     [one] the 1 collective
    *[other] the { $count } collectives
@@ -129,5 +130,6 @@ ranks-links-settings = Set: { $settings }
 
 cli-ranks-empty = The dumps hold no operation.
 cli-ranks-apart = The dumps have no collective in common that could be compared: they are of different runs, or of moments too far apart.
+cli-ranks-runs = The dumps are of different runs: more than an hour lies between the last entry of one and the first of another.
 cli-ranks-empty-hint = the recorder must be on before the first collective: set TORCH_FR_BUFFER_SIZE=2000
 cli-ranks-apart-hint = give dumps that the ranks of one run wrote at about the same time

@@ -94,6 +94,10 @@ ev-schedule = the schedule recorded is { $schedule ->
    *[other] 1F1B: one forward, one backward
 }
 ev-link-speed = { $kind } of { $bytes } over { $ranks } ranks: { $speed } GB/s on the bus, where { $usual } GB/s are usual
+ev-link-path = by NCCL's log, { $count ->
+    [one] 1 pair of ranks takes
+   *[other] { $count } pairs of ranks take
+} a slow path; ranks { $a } and { $b }: { $what }
 ev-link-hidden = other work hides { $share } of these transfers
 
 ## Remedies
@@ -128,3 +132,7 @@ note-collectives-unknown = { $count ->
    *[other] were
 } not compared.
 note-no-straggler = Rank { $rank } waits in collectives for { $share } of its traced steps, but nobody is late: by themselves, rank { $shown } would take { $own } and rank { $rank } { $other } per step. Under the profiler a host that is a little slower fills the others' queues.
+note-windows-apart = { $count ->
+    [one] Rank { $rank } seems to be { $time } off
+   *[other] { $count } ranks seem to be off, rank { $rank } by { $time },
+} where a step takes { $step }: its clock is off, or it recorded other steps than the rest; then who is late is not known.

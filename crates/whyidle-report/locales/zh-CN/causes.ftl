@@ -372,7 +372,7 @@ cause-comm-sharding-traps =
 cause-comm-link-name = 慢链路
 cause-comm-link-title = 集合通信走了慢路径
 cause-comm-link-what = 数据经过内存或 TCP，而不是 NVLink、P2P 或高速网络。
-cause-comm-link-seen = 要有所有 rank 在相同 step 上的 trace：16 MiB 以上的集合通信，总线带宽不到该 GPU 链路通常水平的一半，或者比另一通信组里同样的集合通信慢 1.5 倍。只有一个 rank 的 trace 时，时长里含有等待，算出的带宽只是下限。NCCL 日志会说明原因：`via SHM`、`Using network Socket`、`NCCL_P2P_DISABLE set`。
+cause-comm-link-seen = 要有所有 rank 在相同 step 上的 trace：16 MiB 以上的集合通信，总线带宽不到该 GPU 链路通常水平的一半，或者比另一通信组里同样的集合通信慢 1.5 倍。只有一个 rank 的 trace 时，时长里含有等待，算出的带宽只是下限。与 trace 放在一起或一并给出的 NCCL 日志（`NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log`）也会读取：它说明哪几对 rank 走了慢路径，以及为什么。
 cause-comm-link-remedy =
     取消 `NCCL_P2P_DISABLE`、`NCCL_IB_DISABLE` 和 `NCCL_SHM_DISABLE`，查看 `nvidia-smi topo -m`。
     跨节点：容器里要看得到 InfiniBand 或 RoCE 网卡，`NCCL_SOCKET_IFNAME` 要对，启用 GPUDirect RDMA。

@@ -37,6 +37,7 @@ ranks-circle-part = { $rank } 在 { $operation } 里等 { $for }。
 ranks-circle-end = 究竟哪一方有误，只能看程序。
 ranks-together = { $waiting } 都进入了通信组 { $group } 的 { $operation }，但它没有结束。各方发起的操作一致，请检查链路、GPU，以及是否有 rank 已经退出。
 ranks-stuck = { $waiting } 进入了通信组 { $group } 的 { $operation }，但它没有结束。
+ranks-damaged = { $ranks } 的 dump 已损坏，无法知道它是否也已进入。
 ranks-no-hang = 没有卡住，也没有不一致：{ $ranks } 共有的 { $count } 次集合通信全部一致，并且都已完成。
 ranks-alone = 这里只有 { $rank } 的 dump，其中的操作都已完成。其他 rank 做了什么，从中看不出来。
 ranks-step = 未开 profiler 时，单步耗时 { $step }（{ $count } 步的中位数）。
@@ -99,5 +100,6 @@ ranks-links-settings = 已设置：{ $settings }
 
 cli-ranks-empty = dump 里没有任何操作。
 cli-ranks-apart = 这些 dump 没有可以比对的共同集合通信：它们来自不同的运行，或者写出的时刻相差太远。
+cli-ranks-runs = 这些 dump 来自不同的运行：其中一份的最后一条记录与另一份的第一条记录相隔一小时以上。
 cli-ranks-empty-hint = flight recorder 必须在第一次集合通信之前打开：设置 TORCH_FR_BUFFER_SIZE=2000
 cli-ranks-apart-hint = 请给出同一次运行中各 rank 在相近时刻写出的 dump

@@ -73,6 +73,7 @@ ev-schedule = 记录到的调度是{ $schedule ->
    *[other] 1F1B：一次前向接一次反向
 }
 ev-link-speed = { $ranks } 个 rank 之间 { $bytes } 的 { $kind }：总线带宽 { $speed } GB/s，通常应有 { $usual } GB/s
+ev-link-path = 按 NCCL 日志，{ $count } 对 rank 走的是慢路径；rank { $a } 与 { $b }：{ $what }
 ev-link-hidden = 这些传输有 { $share } 被其他工作掩盖
 
 ## 对策
@@ -92,3 +93,7 @@ note-matched-by-order = step 没有编号：集合通信按种类和大小的先
 note-collectives-differ = 有 { $count } 处，各 rank 执行的集合通信不同：输入不均，或者将要挂起。
 note-collectives-unknown = { $count } 次集合通信没有写明在哪些 rank 之间，未作比较。
 note-no-straggler = rank { $rank } 在 trace 的每步里有 { $share } 的时间在集合通信中等待，但没有谁落后：单独跑，rank { $shown } 每步要 { $own }，rank { $rank } 要 { $other }。开着 profiler 时，主机稍慢的一方会把另一方的队列填满。
+note-windows-apart = { $count ->
+    [one] rank { $rank } 的时间似乎相差 { $time }
+   *[other] { $count } 个 rank 的时间似乎有偏差，其中 rank { $rank } 相差 { $time }
+}，而一步为 { $step }：要么时钟不准，要么它录的不是同样的步；若是后者，谁迟到就无从判断。

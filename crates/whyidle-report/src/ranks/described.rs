@@ -1,7 +1,7 @@
 //! The page: the answer, the stacks behind it, then groups, mismatches, rates and paths, each at most a few rows.
 
 use whyidle_analysis::flight::{FlightFacts, GroupFacts, HangKind, Operation, Pace};
-use whyidle_diagnosis::Message;
+use whyidle_diagnosis::{Message, slow_path, why_slow};
 
 use super::{RanksReport, words};
 use crate::Catalog;
@@ -123,7 +123,13 @@ impl Page<'_> {
             self.blocks.push(Block::Note(self.say(&text)));
             return;
         }
-        let line = |(function, file, line): &(String, String, u32)| format!("{function} ({file}:{line})");
+        let line = |(function, file, line): &(String, String, u32)| {
+            if self.verbose {
+                format!("{function} ({file}:{line})")
+            } else {
+                words::place(function, file, *line)
+            }
+        };
         self.blocks.push(Block::Code(operation.stack.iter().take(most).map(line).collect()));
     }
 
@@ -269,8 +275,8 @@ impl Page<'_> {
                 .iter()
                 .map(|pair| {
                     let channels = Message::new("ranks-link-channels").count("count", pair.channels);
-                    let mut said: Vec<Message> = pair.slow.map(words::slow_path).into_iter().collect();
-                    said.extend(pair.why.iter().map(words::why));
+                    let mut said: Vec<Message> = pair.slow.map(slow_path).into_iter().collect();
+                    said.extend(pair.why.iter().map(why_slow));
                     let name = format!("{} ↔ {}", pair.ranks.0, pair.ranks.1);
                     vec![name, pair.text.clone(), self.say(&channels), self.catalog.sentences(&said)]
                 })

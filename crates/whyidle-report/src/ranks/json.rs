@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use whyidle_analysis::flight::{FlightFacts, GroupFacts, Hang, Mismatch, Operation, Pace};
 use whyidle_analysis::links::{Pair, Why};
+use whyidle_diagnosis::why_slow;
 use whyidle_model::{NcclLog, Severity};
 
 use super::{RanksReport, words};
@@ -153,7 +154,7 @@ fn pair(pair: &Pair, catalog: &Catalog) -> Value {
             Why::NoCard => "no-card",
             Why::Unknown => "unknown",
         };
-        json!({ "id": id, "text": text(catalog, &words::why(why)) })
+        json!({ "id": id, "text": text(catalog, &why_slow(why)) })
     };
     json!({
         "comm": pair.comm,

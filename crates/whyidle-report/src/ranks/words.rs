@@ -1,8 +1,7 @@
 //! The sentences: what hangs and where, or that nothing does.
 
 use whyidle_analysis::flight::{Difference, FlightFacts, Hang, HangKind, Mismatch, Operation, Pace, Waiting};
-use whyidle_analysis::links::{Slow, Why};
-use whyidle_diagnosis::{Arg, Message};
+use whyidle_diagnosis::{Arg, Message, slow_path, why_slow};
 
 use super::RanksReport;
 
@@ -160,12 +159,14 @@ fn hang(facts: &FlightFacts, hang: &Hang) -> Vec<Message> {
             said.extend(parts.map(part));
             said.push(Message::new("ranks-circle-end"));
         }
-        _ => {
-            let members = &facts.groups[hang.group].group;
-            let all_are_here =
-                members.missing.is_empty() && !members.ranks_seen_only && members.dumps.len() > 1;
-            let id = if all_are_here { "ranks-together" } else { "ranks-stuck" };
+        (kind, _) => {
+            let id = if kind == HangKind::Together { "ranks-together" } else { "ranks-stuck" };
             said.push(about(id).message("waiting", first(&hang.waiting)));
+            let unknown: Vec<u32> = facts.groups[hang.group].damaged.clone();
+            let unknown: Vec<u32> = unknown.into_iter().filter(|rank| !hang.waiting.contains(rank)).collect();
+            if !unknown.is_empty() {
+                said.push(Message::new("ranks-damaged").message("ranks", ranks(&unknown)));
+            }
         }
     }
     if matches!(hang.kind, HangKind::NeverEntered | HangKind::Mismatched) {
@@ -214,28 +215,6 @@ fn links(report: &RanksReport) -> Vec<Message> {
             .count("all", report.pairs.len())
             .message("what", first.slow.map_or_else(|| Message::new("ranks-why-unknown"), slow_path)),
     ];
-    said.extend(first.why.iter().map(why));
+    said.extend(first.why.iter().map(why_slow));
     said
-}
-
-/// What is wrong with a path.
-pub(super) fn slow_path(slow: Slow) -> Message {
-    Message::new(match slow {
-        Slow::HostMemory => "ranks-slow-host-memory",
-        Slow::NetworkInside => "ranks-slow-network-inside",
-        Slow::Tcp => "ranks-slow-tcp",
-        Slow::NoDirect => "ranks-slow-no-direct",
-    })
-}
-
-/// Why a path is slow.
-pub(super) fn why(why: &Why) -> Message {
-    match why {
-        Why::Setting(name, value) => {
-            Message::new("ranks-why-setting").name("name", name).name("value", value)
-        }
-        Why::Said(text) => Message::new("ranks-why-said").name("text", text),
-        Why::NoCard => Message::new("ranks-why-no-card"),
-        Why::Unknown => Message::new("ranks-why-unknown"),
-    }
 }

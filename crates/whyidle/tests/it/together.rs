@@ -1,6 +1,7 @@
 //! The ranks of a job: one verdict from traces and from digests, and what is missing, double or foreign.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -116,4 +117,80 @@ fn what_is_no_digest_is_said_and_left_alone() {
     // Nowhere to write.
     let nowhere = folder.path().join("none/digest.gz");
     assert_eq!(whyidle(&["digest", trace, "-o", shown(&nowhere)]).status.code(), Some(2));
+}
+
+/// A folder with the traces of `run`, their starts moved by `ahead` ns from rank to rank.
+fn moved(run: &str, ahead: i64) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for rank in [0, 1] {
+        let name = format!("trace_rank{rank}.json.gz");
+        let packed = fs::read(root().join(run).join(&name)).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+        let base = text.split_once("\"baseTimeNanoseconds\": ").expect("a base").1;
+        let base = base.split(|c: char| !c.is_ascii_digit()).next().unwrap();
+        let later = (base.parse::<i64>().unwrap() + rank * ahead).to_string();
+        let text = text.replace(base, &later);
+        fs::write(folder.path().join(name.trim_end_matches(".gz")), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn ranks_of_another_hour_are_refused_together() {
+    let folder = moved("testdata/ddp_small", 3_600_000_000_000);
+    let output = whyidle(&["trace", shown(folder.path())]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("recorded 3600"), "{}", text(&output.stdout));
+    // A clock that is some milliseconds off is none of that.
+    let folder = moved("testdata/ddp_small", 7_000_000);
+    let verdict = json(&["trace", shown(folder.path()), "--step-ms", "63.9"]);
+    assert_eq!(
+        (&verdict["together"]["clocks"][1]["rank"], &verdict["subject"]["ranks"]),
+        (&1.into(), &2.into())
+    );
+    let quality = verdict["quality"].to_string();
+    assert!(!quality.contains("windows-apart"), "{quality}");
+    // Most of a step off: another step may have been recorded.
+    let folder = moved("testdata/ddp_small", 130_000_000);
+    let verdict = json(&["trace", shown(folder.path()), "--step-ms", "63.9"]);
+    let quality = verdict["quality"].to_string();
+    assert!(quality.contains("windows-apart"), "{quality}");
+}
+
+#[test]
+fn a_log_beside_the_traces_names_the_slow_path() {
+    let folder = moved("testdata/ddp_small", 0);
+    let causes = |verdict: &Value| -> Vec<String> {
+        let findings = verdict["findings"].as_array().unwrap();
+        findings.iter().map(|finding| finding["cause"].as_str().unwrap().to_owned()).collect()
+    };
+    let path = shown(folder.path()).to_owned();
+    let without = json(&["trace", &path, "--step-ms", "63.9"]);
+    assert!(!causes(&without).contains(&"comm.link".to_owned()), "{:?}", causes(&without));
+    let log = root().join("crates/whyidle-readers/testdata/nccl/no_p2p/nccl_rank0.log");
+    // Given with the traces, and lying beside them, also for digests.
+    let given = json(&["trace", &path, shown(&log), "--step-ms", "63.9"]);
+    fs::copy(&log, folder.path().join("nccl.log")).unwrap();
+    let beside = json(&["trace", &path, "--step-ms", "63.9"]);
+    assert_eq!(given, beside);
+    let digest = folder.path().join("both.gz");
+    assert!(whyidle(&["digest", &path, "--step-ms", "63.9", "-o", shown(&digest)]).status.success());
+    assert_eq!(json(&["merge", shown(&digest)]), beside);
+    let finding =
+        beside["findings"].as_array().unwrap().iter().find(|finding| finding["cause"] == "comm.link");
+    let finding = finding.expect("named");
+    assert!(finding["evidence"].to_string().contains("NCCL_P2P_DISABLE"), "{finding}");
+    assert!(finding["gain"].is_null(), "what a faster path would gain, the log does not say");
+}
+
+#[test]
+fn without_replay_a_late_rank_with_a_cause_of_its_own_is_named_still() {
+    let verdict = json(&["trace", RUN, "--no-replay"]);
+    assert_eq!(verdict["verdict"]["primary"], "rank.straggler", "{}", verdict["verdict"]);
+    let straggler = &verdict["findings"][0];
+    assert_eq!((&straggler["cause"], &straggler["rank"]), (&"rank.straggler".into(), &1.into()));
+    // A host that the profiler slows is none.
+    let verdict = json(&["trace", "testdata/ddp_small", "--no-replay"]);
+    assert!(!verdict["findings"].to_string().contains("rank.straggler"));
 }
