@@ -5,11 +5,14 @@ use whyidle_model::{GpuId, GpuKind, HostKind, Trace};
 use crate::kernelclass::{CopyKind, Work, classify, classify_copy};
 use crate::tree::{Context, HostTree};
 
+/// The operator in which PyTorch launches collectives of any library.
+const COLLECTIVE: &str = "record_param_comms";
+
 /// The work of every GPU activity, row by row.
 ///
-/// A kernel launched inside `Optimizer.step` updates parameters; one launched by a forward that
-/// runs again inside backward is recomputation; otherwise the kernel's name decides, and where
-/// the name says no more than "element-wise", "reduction" or nothing, the operator that owns it.
+/// A kernel that the operator of collectives launches is one; one launched inside `Optimizer.step` updates parameters;
+/// one launched by a forward that runs again inside backward is recomputation; otherwise the kernel's name decides, and
+/// where the name says no more than "element-wise", "reduction" or nothing, the operator that owns it.
 #[must_use]
 pub fn works(trace: &Trace, tree: &HostTree) -> Vec<Work> {
     let by_name = trace.names.map(classify);
@@ -29,6 +32,11 @@ pub fn works(trace: &Trace, tree: &HostTree) -> Vec<Work> {
                         return named;
                     }
                     let Some(call) = tree.launch_of(id) else { return named };
+                    let owner = tree.ancestry(call).find(|at| trace.host.kind[at.index()] == HostKind::Op);
+                    // Other libraries than NCCL have other names for their kernels.
+                    if owner.is_some_and(|op| trace.names.get(trace.host.name[op.index()]) == COLLECTIVE) {
+                        return Work::Collective;
+                    }
                     if tree.context(call) == Context::Optimizer {
                         return Work::Optimizer;
                     }
@@ -36,8 +44,6 @@ pub fn works(trace: &Trace, tree: &HostTree) -> Vec<Work> {
                         return Work::Recompute;
                     }
                     if matches!(named, Work::Elementwise | Work::Reduction | Work::Embedding | Work::Other) {
-                        let owner =
-                            tree.ancestry(call).find(|at| trace.host.kind[at.index()] == HostKind::Op);
                         let owned = owner.and_then(|op| by_operator[trace.host.name[op.index()].index()]);
                         return owned.unwrap_or(named);
                     }

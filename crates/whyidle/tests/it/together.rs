@@ -194,3 +194,19 @@ fn without_replay_a_late_rank_with_a_cause_of_its_own_is_named_still() {
     let verdict = json(&["trace", "testdata/ddp_small", "--no-replay"]);
     assert!(!verdict["findings"].to_string().contains("rank.straggler"));
 }
+
+#[test]
+fn a_collective_is_known_by_its_operator_whatever_its_kernel_is_called() {
+    let folder = moved("testdata/ddp_small", 0);
+    let path = shown(folder.path()).to_owned();
+    let verdict = json(&["trace", &path, "--step-ms", "63.9"]);
+    for rank in [0, 1] {
+        let trace = folder.path().join(format!("trace_rank{rank}.json"));
+        let renamed = fs::read_to_string(&trace).unwrap().replace("ncclDevKernel", "deviceWork");
+        fs::write(&trace, renamed).unwrap();
+    }
+    let renamed = json(&["trace", &path, "--step-ms", "63.9"]);
+    assert!(verdict["ledger"].to_string().contains("comm.exposed"));
+    assert_eq!(renamed["ledger"], verdict["ledger"]);
+    assert_eq!(renamed["together"]["groups"], verdict["together"]["groups"]);
+}
