@@ -14,6 +14,8 @@ use crate::verdict::{Change, Estimate, Evidence, Finding, Gain, Line, LineKind, 
 
 /// Exposed transfers below this share of the step are no cause.
 pub(super) const WORTH: f64 = 0.02;
+/// A remedy that saves less than this share of the step saves nothing.
+const NOTHING: f64 = 0.005;
 /// More micro-batches by this factor: what a pipeline's gain is computed for.
 const MORE: i64 = 4;
 /// Formula against measured pipelines: 1 % on the one pair that was measured; stages of other shapes may differ.
@@ -91,7 +93,13 @@ pub(crate) fn adjusted(
             && let Some(after) = together.after(finding.cause)
         {
             let change = gain.change.clone();
-            finding.gain = Some(replayed(gain, base, after, step, Some(&remedied.terms), change));
+            let gain = replayed(gain, base, after, step, Some(&remedied.terms), change);
+            // Work that the others' waiting hides: less of it on every rank changes nothing.
+            let saved = share_of(step.ns - gain.step_after.ns, step.ns);
+            if finding.cause.starts_with("compute.") && saved < NOTHING {
+                continue;
+            }
+            finding.gain = Some(gain);
         }
         findings.push(finding);
     }
