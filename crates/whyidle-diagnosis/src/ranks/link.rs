@@ -24,12 +24,12 @@ const SLOWER_THAN_ELSEWHERE: f64 = 1.5;
 /// What is wrong with a path.
 #[must_use]
 pub fn slow_path(slow: Slow) -> Message {
-    Message::new(match slow {
-        Slow::HostMemory => "ranks-slow-host-memory",
-        Slow::NetworkInside => "ranks-slow-network-inside",
-        Slow::Tcp => "ranks-slow-tcp",
-        Slow::NoDirect => "ranks-slow-no-direct",
-    })
+    match slow {
+        Slow::HostMemory => Message::new("ranks-slow-host-memory"),
+        Slow::NetworkInside => Message::new("ranks-slow-network-inside"),
+        Slow::Tcp => Message::new("ranks-slow-tcp"),
+        Slow::NoDirect => Message::new("ranks-slow-no-direct"),
+    }
 }
 
 /// Why a path is slow.
