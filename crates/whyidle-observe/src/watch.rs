@@ -14,7 +14,7 @@ use crate::permission::stack_permission;
 use crate::process::{self, Watched};
 use crate::stacks::{PySpy, Sighting, StackSource, ThreadStack, source_line};
 use crate::system::System;
-use crate::tree::{Member, Role, Tree, children};
+use crate::tree::{Member, Role, Shown, Tree, children};
 use crate::{About, Missing, Recorder};
 
 /// Processes sampled at most; a program with more of them is watched in part.
@@ -116,6 +116,7 @@ pub struct Watch {
     options: Options,
     recorder: Recorder,
     tree: Tree,
+    shown: Shown,
     pids: HashSet<u32>,
     watched: BTreeMap<u32, Watched>,
     gpus: Option<Gpus>,
@@ -162,6 +163,7 @@ impl Watch {
             options,
             recorder,
             tree: Tree::default(),
+            shown: Shown::default(),
             pids: HashSet::new(),
             watched: BTreeMap::new(),
             gpus,
@@ -318,9 +320,14 @@ impl Watch {
 
     /// Looks at the program's processes anew.
     fn look_again(&mut self) {
-        self.tree = Tree::of(&self.living_roots());
+        let tree = Tree::with(&self.living_roots(), &self.shown);
         self.looked = Instant::now();
-        self.pids = self.tree.members.iter().map(|member| member.pid).collect();
+        self.pids = tree.members.iter().map(|member| member.pid).collect();
+        // Once the program has ended, what was known of it stays.
+        if tree.drivers().next().is_none() && self.tree.drivers().next().is_some() {
+            return;
+        }
+        self.tree = tree;
         let is_same = |(pid, watched): &(&u32, &Watched)| {
             self.tree.members.iter().any(|member| member.pid == **pid && watched.started_at(member.started))
         };
@@ -359,7 +366,10 @@ impl Watch {
         match source.stacks(pid, parent) {
             Ok(stacks) => {
                 self.stack_failures.insert(pid, (0, true));
-                if is_driver {
+                if self.learn_role(pid, &stacks) {
+                    self.look_again();
+                }
+                if self.tree.drivers().any(|driver| driver.pid == pid) {
                     self.count_training(&stacks);
                 }
                 let new = self.recorder.stacks(t, pid, &parents, stacks, state);
@@ -375,17 +385,25 @@ impl Watch {
         }
     }
 
+    /// What the stack of a process's main thread shows of its part in the program. True where that is news and not
+    /// what was taken for granted.
+    fn learn_role(&mut self, pid: u32, stacks: &[Sighting]) -> bool {
+        let Some(member) = self.tree.members.iter().find(|member| member.pid == pid) else { return false };
+        let (key, role) = ((pid, member.started), member.role);
+        match main_thread(stacks) {
+            Some(main) if main.frames.iter().any(loads) => {
+                self.shown.loads.insert(key) && role != Role::Worker
+            }
+            Some(main) if main.frames.iter().any(trains) => {
+                self.shown.trains.insert(key) && role != Role::Driver
+            }
+            _ => false,
+        }
+    }
+
     fn count_training(&mut self, stacks: &[Sighting]) {
-        let Some(main) = stacks.iter().map(|seen| &seen.stack).find(|stack| stack.thread == "MainThread")
-        else {
-            return;
-        };
+        let Some(main) = main_thread(stacks) else { return };
         self.progress.main_samples += 1;
-        // Importing and building an optimizer is no training yet.
-        let trains = |(function, file, _): &(String, String, u32)| {
-            let name = function.rsplit('.').next().unwrap_or(function);
-            name == "_engine_run_backward" || name == "step" && file.contains("torch/optim/")
-        };
         if main.frames.iter().any(trains) {
             self.progress.training_samples += 1;
             self.first_training.get_or_insert_with(Instant::now);
@@ -510,6 +528,23 @@ impl Watch {
         self.recorder.finish(&about)?;
         Ok(summary)
     }
+}
+
+fn main_thread(stacks: &[Sighting]) -> Option<&ThreadStack> {
+    stacks.iter().map(|seen| &seen.stack).find(|stack| stack.thread == "MainThread")
+}
+
+type Frame = (String, String, u32);
+
+/// A backward pass or an optimizer: importing and building an optimizer is no training yet.
+fn trains((function, file, _): &Frame) -> bool {
+    let name = function.rsplit('.').next().unwrap_or(function);
+    name == "_engine_run_backward" || name == "step" && file.contains("torch/optim/")
+}
+
+/// The loop of a loader worker.
+fn loads((function, file, _): &Frame) -> bool {
+    function == "_worker_loop" && file.ends_with("torch/utils/data/_utils/worker.py")
 }
 
 /// Size of `/dev/shm` as process `pid` sees it: loader workers hand their batches over through it.
