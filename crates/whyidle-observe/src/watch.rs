@@ -63,6 +63,10 @@ pub struct Progress {
     pub training_samples: u64,
     /// Time since the first of them.
     pub training_for: Duration,
+    /// Samples in a loader: the program waits for its data, or prepares it.
+    pub loader_samples: u64,
+    /// Time since the first of them.
+    pub loader_for: Duration,
     /// Rows of GPU samples.
     pub gpu_samples: u64,
 }
@@ -130,6 +134,7 @@ pub struct Watch {
     lines: HashSet<(String, u32)>,
     started: (Instant, i64, Duration),
     first_training: Option<Instant>,
+    first_loader: Option<Instant>,
     looked: Instant,
     progress: Progress,
 }
@@ -177,6 +182,7 @@ impl Watch {
             lines: HashSet::new(),
             started,
             first_training: None,
+            first_loader: None,
             looked: Instant::now(),
             progress: Progress::default(),
         };
@@ -218,6 +224,7 @@ impl Watch {
         self.recorder.tick();
         self.progress.elapsed = self.started.0.elapsed();
         self.progress.training_for = self.first_training.map_or(Duration::ZERO, |first| first.elapsed());
+        self.progress.loader_for = self.first_loader.map_or(Duration::ZERO, |first| first.elapsed());
         if !self.is_alive() {
             return None;
         }
@@ -407,6 +414,9 @@ impl Watch {
         if main.frames.iter().any(trains) {
             self.progress.training_samples += 1;
             self.first_training.get_or_insert_with(Instant::now);
+        } else if main.frames.iter().any(asks_loader) {
+            self.progress.loader_samples += 1;
+            self.first_loader.get_or_insert_with(Instant::now);
         }
     }
 
@@ -444,7 +454,8 @@ impl Watch {
         let said = |what: &str, missing: &[Missing]| missing.iter().any(|missing| missing.what == what);
         if !self.options.stacks && !said("stacks", &missing) {
             missing.push(Missing::new("stacks", "not-wanted", String::new()));
-        } else if self.progress.main_samples == 0 && !said("stacks", &missing) {
+        } else if self.progress.main_samples == 0 && self.paces.main.samples > 0 && !said("stacks", &missing)
+        {
             let driver = self.progress.drivers.first().copied();
             let why = driver.and_then(stack_permission);
             missing.push(why.unwrap_or_else(|| Missing::new("stacks", "unreadable", String::new())));
@@ -540,6 +551,11 @@ type Frame = (String, String, u32);
 fn trains((function, file, _): &Frame) -> bool {
     let name = function.rsplit('.').next().unwrap_or(function);
     name == "_engine_run_backward" || name == "step" && file.contains("torch/optim/")
+}
+
+/// Asks a loader for a batch, whether workers prepare it or the process itself.
+fn asks_loader((function, file, _): &Frame) -> bool {
+    function.rsplit('.').next() == Some("_next_data") && file.ends_with("torch/utils/data/dataloader.py")
 }
 
 /// The loop of a loader worker.
