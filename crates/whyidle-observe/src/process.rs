@@ -124,6 +124,13 @@ pub(crate) fn started(pid: u32) -> Option<u64> {
     Some(Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?.starttime)
 }
 
+/// The process has ended, and its parent has not asked for its status yet.
+#[must_use]
+pub fn is_zombie(pid: u32) -> bool {
+    let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
+    process.is_some_and(|process| process.stat().is_ok_and(|stat| stat.state == 'Z'))
+}
+
 fn state_word(state: char) -> &'static str {
     match state {
         'R' => "running",

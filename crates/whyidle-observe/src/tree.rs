@@ -99,6 +99,26 @@ impl Member {
     }
 }
 
+/// What stacks have shown of processes. It outweighs what follows from names, files and CPU time. A process is named
+/// by its id and its start.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Seen in the loop of a loader worker.
+    pub loads: BTreeSet<(u32, u64)>,
+    /// Seen in a backward pass or an optimizer.
+    pub trains: BTreeSet<(u32, u64)>,
+}
+
+impl Shown {
+    fn loads(&self, member: &Member) -> bool {
+        is_loader_by_name(member) || self.loads.contains(&(member.pid, member.started))
+    }
+
+    fn trains(&self, member: &Member) -> bool {
+        self.trains.contains(&(member.pid, member.started))
+    }
+}
+
 /// The processes of a program, the one asked for first.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
@@ -110,6 +130,12 @@ impl Tree {
     /// The program below and including the given processes.
     #[must_use]
     pub fn of(roots: &[u32]) -> Self {
+        Self::with(roots, &Shown::default())
+    }
+
+    /// As [`Tree::of`], with what stacks have shown so far.
+    #[must_use]
+    pub fn with(roots: &[u32], shown: &Shown) -> Self {
         let mut members = Vec::new();
         let mut queue: Vec<u32> = roots.to_vec();
         let mut known: BTreeSet<u32> = BTreeSet::new();
@@ -127,7 +153,7 @@ impl Tree {
             }
         }
         let mut tree = Self { members };
-        tree.assign_roles();
+        tree.assign_roles(shown);
         tree
     }
 
@@ -158,8 +184,8 @@ impl Tree {
         found
     }
 
-    fn assign_roles(&mut self) {
-        let drivers: BTreeSet<u32> = choose_drivers(self);
+    fn assign_roles(&mut self, shown: &Shown) {
+        let drivers: BTreeSet<u32> = choose_drivers(self, shown);
         let launches: Vec<u32> = self
             .members
             .iter()
@@ -195,19 +221,18 @@ fn is_helper(member: &Member) -> bool {
         .any(|word| line.contains(word))
 }
 
-/// A driver holds a GPU, or on a machine without one has PyTorch loaded. Of processes that fork from each other
-/// without a new program the topmost that does: below it are its loaders, which inherit its files. Where no GPU
-/// tells them apart, the one of them that has used the most CPU time, loaders by name aside.
-fn choose_drivers(tree: &Tree) -> BTreeSet<u32> {
-    let candidates: Vec<&Member> = tree
-        .members
-        .iter()
-        .filter(|m| m.software.has_torch && !is_loader_by_name(m) && !is_helper(m))
-        .collect();
+/// A driver holds a GPU, or on a machine without one has PyTorch loaded. Processes that fork from each other without
+/// a new program are a family with one driver: those that stacks have shown to train; else, with a GPU, the topmost,
+/// whose loaders inherit its files; else the topmost that does not merely wait for another of them. A loader worker
+/// never is one, however much CPU time it uses: it has its driver's command line, and a name of its own only a while
+/// after its birth, if at all.
+fn choose_drivers(tree: &Tree, shown: &Shown) -> BTreeSet<u32> {
+    let candidates: Vec<&Member> =
+        tree.members.iter().filter(|m| m.software.has_torch && !shown.loads(m) && !is_helper(m)).collect();
     let any_gpu = candidates.iter().any(|member| !member.gpu_files.is_empty());
     let any_rank = candidates.iter().any(|member| member.number("RANK").is_some());
-    let eligible: Vec<&&Member> = candidates
-        .iter()
+    let eligible: Vec<&Member> = candidates
+        .into_iter()
         .filter(|member| !any_gpu || !member.gpu_files.is_empty())
         .filter(|member| !any_rank || member.number("RANK").is_some())
         .collect();
@@ -225,11 +250,35 @@ fn choose_drivers(tree: &Tree) -> BTreeSet<u32> {
     }
     let mut chosen = BTreeSet::new();
     for (head, family) in families {
-        let busy = |member: &&&Member| (!member.awaits_child, (member.cpu_s * 100.0) as u64);
-        let busiest = family.iter().max_by_key(busy).map(|member| member.pid);
-        chosen.insert(if any_gpu { head } else { busiest.unwrap_or(head) });
+        let trains: Vec<u32> = family.iter().filter(|m| shown.trains(m)).map(|m| m.pid).collect();
+        match trains.is_empty() {
+            true if any_gpu => drop(chosen.insert(head)),
+            true => drop(chosen.insert(at_work(tree, &family, head, shown))),
+            false => chosen.extend(trains),
+        }
     }
     chosen
+}
+
+/// Who of a family without a GPU trains: from its head downwards, past whoever waits for a child to end and whoever
+/// has a child with loaders of its own.
+fn at_work(tree: &Tree, family: &[&Member], head: u32, shown: &Shown) -> u32 {
+    let has_loaders = |pid: u32| tree.members.iter().any(|m| m.ppid == pid && shown.loads(m));
+    let mut at = head;
+    loop {
+        let waits = family.iter().any(|member| member.pid == at && member.awaits_child);
+        let children = family.iter().filter(|member| member.ppid == at && member.pid != at);
+        let below = children.filter(|child| waits || (!has_loaders(at) && has_loaders(child.pid)));
+        match below.max_by_key(|child| (!child.awaits_child, (child.cpu_s * 100.0) as u64)) {
+            Some(child) => at = child.pid,
+            None => return at,
+        }
+    }
+}
+
+/// The place in the kernel where a process waits for a child to end. Others end alike: `futex_do_wait` is a lock.
+fn is_wait_for_child(place: &str) -> bool {
+    place.split('.').next() == Some("do_wait")
 }
 
 fn is_loader_by_name(member: &Member) -> bool {
@@ -250,7 +299,7 @@ fn member(pid: u32) -> Option<Member> {
         gpu_files: gpu_files(pid),
         environment: environment(pid),
         cpu_s: (stat.utime + stat.stime) as f64 / ticks,
-        awaits_child: process.wchan().is_ok_and(|place| place.contains("do_wait")),
+        awaits_child: process.wchan().is_ok_and(|place| is_wait_for_child(&place)),
         role: Role::Other,
     })
 }
@@ -300,7 +349,7 @@ pub fn training_programs() -> Vec<Member> {
         .filter(|&pid| pid != own && maps_torch(pid))
         .collect();
     let mut tree = Tree { members: pids.into_iter().filter_map(member).collect() };
-    tree.assign_roles();
+    tree.assign_roles(&Shown::default());
     tree.members.into_iter().filter(|member| member.role == Role::Driver).collect()
 }
 
@@ -332,10 +381,14 @@ mod tests {
         }
     }
 
-    fn roles(mut members: Vec<Member>) -> Vec<(u32, &'static str)> {
+    fn roles(members: Vec<Member>) -> Vec<(u32, &'static str)> {
+        roles_shown(members, &Shown::default())
+    }
+
+    fn roles_shown(mut members: Vec<Member>, shown: &Shown) -> Vec<(u32, &'static str)> {
         members.sort_by_key(|member| member.pid);
         let mut tree = Tree { members };
-        tree.assign_roles();
+        tree.assign_roles(shown);
         tree.members.iter().map(|member| (member.pid, member.role.id())).collect()
     }
 
@@ -390,6 +443,43 @@ mod tests {
         ];
         prepared_long[0].awaits_child = true;
         assert_eq!(roles(prepared_long), [(1, "launcher"), (2, "driver")]);
+    }
+
+    #[test]
+    fn a_fresh_fork_of_the_driver_is_no_driver_while_it_has_no_name_yet() {
+        // The driver starts the thread that feeds its workers: its main thread waits for a lock.
+        assert!(is_wait_for_child("do_wait") && is_wait_for_child("do_wait.constprop.0"));
+        assert!(!is_wait_for_child("futex_do_wait") && !is_wait_for_child("do_wait_intr_irq"));
+        let fresh = |cpu_s| {
+            vec![
+                process(1, 0, "python", "python train.py", &[], 3.0),
+                process(2, 1, "python", "python train.py", &[], cpu_s),
+                process(3, 1, "python", "python train.py", &[], cpu_s),
+            ]
+        };
+        let wanted = [(1, "driver"), (2, "worker"), (3, "worker")];
+        assert_eq!(roles(fresh(0.0)), wanted);
+        // Loaders of older versions stay without a name, and work more than their driver.
+        assert_eq!(roles(fresh(90.0)), wanted);
+    }
+
+    #[test]
+    fn what_stacks_have_shown_decides() {
+        let family = |awaits_child| {
+            let mut all = vec![
+                process(1, 0, "python", "python train.py", &[], 3.0),
+                process(2, 1, "python", "python train.py", &[], 9.0),
+            ];
+            all[0].awaits_child = awaits_child;
+            all
+        };
+        let loads = Shown { loads: [(2, 0)].into(), ..Shown::default() };
+        assert_eq!(roles_shown(family(true), &loads), [(1, "driver"), (2, "worker")]);
+        let trains = Shown { trains: [(2, 0)].into(), ..Shown::default() };
+        assert_eq!(roles_shown(family(false), &trains), [(1, "launcher"), (2, "driver")]);
+        // The number may have gone to another process.
+        let before = Shown { trains: [(2, 7)].into(), ..Shown::default() };
+        assert_eq!(roles_shown(family(false), &before), [(1, "driver"), (2, "worker")]);
     }
 
     #[test]

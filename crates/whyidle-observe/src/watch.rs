@@ -14,7 +14,7 @@ use crate::permission::stack_permission;
 use crate::process::{self, Watched};
 use crate::stacks::{PySpy, Sighting, StackSource, ThreadStack, source_line};
 use crate::system::System;
-use crate::tree::{Member, Role, Tree, children};
+use crate::tree::{Member, Role, Shown, Tree, children};
 use crate::{About, Missing, Recorder};
 
 /// Processes sampled at most; a program with more of them is watched in part.
@@ -63,6 +63,10 @@ pub struct Progress {
     pub training_samples: u64,
     /// Time since the first of them.
     pub training_for: Duration,
+    /// Samples in a loader: the program waits for its data, or prepares it.
+    pub loader_samples: u64,
+    /// Time since the first of them.
+    pub loader_for: Duration,
     /// Rows of GPU samples.
     pub gpu_samples: u64,
 }
@@ -116,6 +120,7 @@ pub struct Watch {
     options: Options,
     recorder: Recorder,
     tree: Tree,
+    shown: Shown,
     pids: HashSet<u32>,
     watched: BTreeMap<u32, Watched>,
     gpus: Option<Gpus>,
@@ -129,6 +134,7 @@ pub struct Watch {
     lines: HashSet<(String, u32)>,
     started: (Instant, i64, Duration),
     first_training: Option<Instant>,
+    first_loader: Option<Instant>,
     looked: Instant,
     progress: Progress,
 }
@@ -162,6 +168,7 @@ impl Watch {
             options,
             recorder,
             tree: Tree::default(),
+            shown: Shown::default(),
             pids: HashSet::new(),
             watched: BTreeMap::new(),
             gpus,
@@ -175,6 +182,7 @@ impl Watch {
             lines: HashSet::new(),
             started,
             first_training: None,
+            first_loader: None,
             looked: Instant::now(),
             progress: Progress::default(),
         };
@@ -216,6 +224,7 @@ impl Watch {
         self.recorder.tick();
         self.progress.elapsed = self.started.0.elapsed();
         self.progress.training_for = self.first_training.map_or(Duration::ZERO, |first| first.elapsed());
+        self.progress.loader_for = self.first_loader.map_or(Duration::ZERO, |first| first.elapsed());
         if !self.is_alive() {
             return None;
         }
@@ -318,9 +327,14 @@ impl Watch {
 
     /// Looks at the program's processes anew.
     fn look_again(&mut self) {
-        self.tree = Tree::of(&self.living_roots());
+        let tree = Tree::with(&self.living_roots(), &self.shown);
         self.looked = Instant::now();
-        self.pids = self.tree.members.iter().map(|member| member.pid).collect();
+        self.pids = tree.members.iter().map(|member| member.pid).collect();
+        // Once the program has ended, what was known of it stays.
+        if tree.drivers().next().is_none() && self.tree.drivers().next().is_some() {
+            return;
+        }
+        self.tree = tree;
         let is_same = |(pid, watched): &(&u32, &Watched)| {
             self.tree.members.iter().any(|member| member.pid == **pid && watched.started_at(member.started))
         };
@@ -359,7 +373,10 @@ impl Watch {
         match source.stacks(pid, parent) {
             Ok(stacks) => {
                 self.stack_failures.insert(pid, (0, true));
-                if is_driver {
+                if self.learn_role(pid, &stacks) {
+                    self.look_again();
+                }
+                if self.tree.drivers().any(|driver| driver.pid == pid) {
                     self.count_training(&stacks);
                 }
                 let new = self.recorder.stacks(t, pid, &parents, stacks, state);
@@ -375,20 +392,31 @@ impl Watch {
         }
     }
 
+    /// What the stack of a process's main thread shows of its part in the program. True where that is news and not
+    /// what was taken for granted.
+    fn learn_role(&mut self, pid: u32, stacks: &[Sighting]) -> bool {
+        let Some(member) = self.tree.members.iter().find(|member| member.pid == pid) else { return false };
+        let (key, role) = ((pid, member.started), member.role);
+        match main_thread(stacks) {
+            Some(main) if main.frames.iter().any(loads) => {
+                self.shown.loads.insert(key) && role != Role::Worker
+            }
+            Some(main) if main.frames.iter().any(trains) => {
+                self.shown.trains.insert(key) && role != Role::Driver
+            }
+            _ => false,
+        }
+    }
+
     fn count_training(&mut self, stacks: &[Sighting]) {
-        let Some(main) = stacks.iter().map(|seen| &seen.stack).find(|stack| stack.thread == "MainThread")
-        else {
-            return;
-        };
+        let Some(main) = main_thread(stacks) else { return };
         self.progress.main_samples += 1;
-        // Importing and building an optimizer is no training yet.
-        let trains = |(function, file, _): &(String, String, u32)| {
-            let name = function.rsplit('.').next().unwrap_or(function);
-            name == "_engine_run_backward" || name == "step" && file.contains("torch/optim/")
-        };
         if main.frames.iter().any(trains) {
             self.progress.training_samples += 1;
             self.first_training.get_or_insert_with(Instant::now);
+        } else if main.frames.iter().any(asks_loader) {
+            self.progress.loader_samples += 1;
+            self.first_loader.get_or_insert_with(Instant::now);
         }
     }
 
@@ -426,7 +454,8 @@ impl Watch {
         let said = |what: &str, missing: &[Missing]| missing.iter().any(|missing| missing.what == what);
         if !self.options.stacks && !said("stacks", &missing) {
             missing.push(Missing::new("stacks", "not-wanted", String::new()));
-        } else if self.progress.main_samples == 0 && !said("stacks", &missing) {
+        } else if self.progress.main_samples == 0 && self.paces.main.samples > 0 && !said("stacks", &missing)
+        {
             let driver = self.progress.drivers.first().copied();
             let why = driver.and_then(stack_permission);
             missing.push(why.unwrap_or_else(|| Missing::new("stacks", "unreadable", String::new())));
@@ -510,6 +539,28 @@ impl Watch {
         self.recorder.finish(&about)?;
         Ok(summary)
     }
+}
+
+fn main_thread(stacks: &[Sighting]) -> Option<&ThreadStack> {
+    stacks.iter().map(|seen| &seen.stack).find(|stack| stack.thread == "MainThread")
+}
+
+type Frame = (String, String, u32);
+
+/// A backward pass or an optimizer: importing and building an optimizer is no training yet.
+fn trains((function, file, _): &Frame) -> bool {
+    let name = function.rsplit('.').next().unwrap_or(function);
+    name == "_engine_run_backward" || name == "step" && file.contains("torch/optim/")
+}
+
+/// Asks a loader for a batch, whether workers prepare it or the process itself.
+fn asks_loader((function, file, _): &Frame) -> bool {
+    function.rsplit('.').next() == Some("_next_data") && file.ends_with("torch/utils/data/dataloader.py")
+}
+
+/// The loop of a loader worker.
+fn loads((function, file, _): &Frame) -> bool {
+    function == "_worker_loop" && file.ends_with("torch/utils/data/_utils/worker.py")
 }
 
 /// Size of `/dev/shm` as process `pid` sees it: loader workers hand their batches over through it.

@@ -101,6 +101,8 @@ pub struct Recording {
     pub began: bool,
     /// The watch was cut short after this many seconds.
     pub cut_short_s: Option<f64>,
+    /// The program ended after this many seconds of the watch, before the watch was over.
+    pub ended_s: Option<f64>,
     /// Processes on the GPUs that are not the program's: physical number of the GPU, process, its memory in bytes.
     pub others_on_gpu: Vec<(u32, u32, Option<u64>)>,
 }
@@ -220,6 +222,7 @@ fn from_json(value: &Value) -> Recording {
         shm_bytes: f.get("shm_bytes").and_then(Value::as_u64),
         began: f.flag("began").unwrap_or(false),
         cut_short_s: f.seconds("cut_short_s"),
+        ended_s: f.seconds("ended_s"),
         others_on_gpu: driven::others_on_gpu(value),
     }
 }

@@ -235,6 +235,9 @@ pub(crate) struct AttachOptions {
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) live: LiveOptions,
+    /// Sample these GPUs only, by their physical number; may be given several times
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
+    pub(crate) gpu: Vec<u32>,
     /// Do not ask the program for a trace
     #[arg(long)]
     pub(crate) no_trace: bool,

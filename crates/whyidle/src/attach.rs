@@ -7,10 +7,13 @@ use whyidle_observe::{Options, Watch};
 
 use crate::REFUSED;
 use crate::args::AttachOptions;
-use crate::live::{Place, Ticker, training, until, unwritten};
+use crate::live::{Place, Ticker, known_gpus, training, until, unwritten};
 use crate::output::Output;
 
 pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
+    if let Err(status) = known_gpus(&options.gpu, output) {
+        return status;
+    }
     let pids: Vec<u32> = options.pids.iter().chain(&options.more_pids).copied().collect();
     let tree = match training(&pids, output) {
         Ok(tree) => tree,
@@ -34,17 +37,21 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     let watching = Options { gpus: options.gpu.clone(), stacks: !options.live.no_stacks };
     let mut watch = Watch::new(&pids, recorder, watching);
     let mut ticker = Ticker::new();
+    let mut was_ended = true;
     watch.run(&mut |progress| {
         ticker.tick(progress, options.live.for_, output);
-        until(interrupted.is_set() || progress.elapsed >= options.live.for_)
+        was_ended = !(interrupted.is_set() || progress.elapsed >= options.live.for_);
+        until(!was_ended)
     });
     let again = format!("whyidle attach {} --step-ms MS", pids[0]);
     let mut more = Map::new();
     if interrupted.is_set() {
         more.insert("cut_short_s".to_owned(), json!(watch.elapsed().as_secs_f64()));
+    } else if was_ended {
+        more.insert("ended_s".to_owned(), json!(watch.elapsed().as_secs_f64()));
     }
     match watch.finish(command, Vec::new(), more) {
         Ok(_) => place.verdict(&options.live, &again, output),
-        Err(error) => unwritten(&error, output),
+        Err(error) => unwritten(place.dir(), &error, output),
     }
 }

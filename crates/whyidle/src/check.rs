@@ -7,6 +7,7 @@ use serde_json::Map;
 use whyidle_diagnosis::Message;
 use whyidle_observe::check::{Check, State, checks};
 use whyidle_observe::launch::interruption;
+use whyidle_observe::process::is_zombie;
 use whyidle_observe::tree::Tree;
 use whyidle_observe::{Options, Recorder, Watch, stack_permission};
 use whyidle_readers::ReadError;
@@ -62,6 +63,12 @@ fn program(pid: u32, options: &CheckOptions, output: &Output) -> u8 {
         output.error(&error, Some(&Message::new("cli-live-list")));
         return UNREADABLE;
     }
+    if is_zombie(pid) {
+        let error = Message::new("cli-live-zombie").name("pid", pid.to_string());
+        output.error(&error, Some(&Message::new("cli-live-list")));
+        return REFUSED;
+    }
+    let mut tree = tree;
     let mut items: Vec<Item> = Vec::new();
     let mut sections = Vec::new();
     let mut next = None;
@@ -69,25 +76,28 @@ fn program(pid: u32, options: &CheckOptions, output: &Output) -> u8 {
         let none = || Message::new("cli-live-no-training").name("pid", pid.to_string());
         let text = stack_permission(pid).map_or_else(none, |missing| not_permitted(pid, &missing));
         items.push(Item { mark: Mark::Suspect, text });
+        next = Some("whyidle".to_owned());
     } else if !options.no_watch {
         match watched(pid, options, output) {
-            Ok(Some(found)) => {
-                next = found.next;
-                sections.push(("symptom-title", found.items));
+            Ok((found, seen)) => {
+                // What the program has loaded and started may have changed while it was watched.
+                tree = seen;
+                if let Some(found) = found {
+                    next = found.next;
+                    sections.push(("symptom-title", found.items));
+                }
             }
-            Ok(None) => {}
             Err(status) => return status,
         }
     }
-    // What the program has loaded may have changed while it was watched; its settings were those at the start.
     items.extend(checks(Some(&tree)).iter().map(item));
     sections.push(("look-title", items));
     print(&sections, &next.unwrap_or_else(|| format!("whyidle attach {pid}")), output)
 }
 
 /// Watches the program for a moment, into a folder that does not stay.
-fn watched(pid: u32, options: &CheckOptions, output: &Output) -> Result<Option<Triage>, u8> {
-    let failed = |error: std::io::Error| unwritten(&error, output);
+fn watched(pid: u32, options: &CheckOptions, output: &Output) -> Result<(Option<Triage>, Tree), u8> {
+    let failed = |error: std::io::Error| unwritten(&std::env::temp_dir(), &error, output);
     let folder = tempfile::Builder::new().prefix("whyidle-").tempdir().map_err(failed)?;
     let recorder = Recorder::create(folder.path()).map_err(failed)?;
     let interrupted = interruption();
@@ -98,11 +108,12 @@ fn watched(pid: u32, options: &CheckOptions, output: &Output) -> Result<Option<T
         ticker.tick(progress, options.for_, output);
         until(interrupted.is_set() || progress.elapsed >= options.for_)
     });
-    watch.finish(command, Vec::new(), Map::new()).map_err(failed)?;
-    look(folder.path(), Subject::Process(pid)).map_err(|error| {
+    let seen = watch.finish(command, Vec::new(), Map::new()).map_err(failed)?.tree;
+    let found = look(folder.path(), Subject::Process(pid)).map_err(|error| {
         output.read_error(&error);
         UNREADABLE
-    })
+    })?;
+    Ok((found, seen))
 }
 
 /// What is counted, so that words can follow the number.

@@ -121,6 +121,8 @@ pub(crate) fn about(recorded: Recording, is_described: bool, signals: &Signals) 
         shm_bytes: recorded.shm_bytes,
         others_on_gpu: recorded.others_on_gpu,
         cut_short_ns: recorded.cut_short_s.map(ns),
+        ended_ns: recorded.ended_s.map(ns),
+        began: recorded.began,
         command: recorded.command,
         gpu: recorded.gpu,
         missing: recorded.missing,

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use whyidle_diagnosis::{Arg, Message, Verdict};
+use whyidle_observe::gpu::Gpus;
+use whyidle_observe::process::is_zombie;
 use whyidle_observe::tree::Tree;
 use whyidle_observe::{Flow, Missing, Progress, Recorder, Scratch, stack_permission};
 
@@ -23,23 +25,23 @@ pub(crate) struct Place {
 impl Place {
     /// Opens the recording; where that cannot be, says so and gives the exit status.
     pub(crate) fn open(options: &LiveOptions, output: &Output) -> Result<(Self, Recorder), u8> {
-        let place = Self::of(options).map_err(|error| unwritten(&error, output))?;
-        let recorder = Recorder::create(&place.dir).map_err(|error| unwritten(&error, output))?;
-        Ok((place, recorder))
-    }
-
-    fn of(options: &LiveOptions) -> io::Result<Self> {
-        match &options.out {
+        let place = match &options.out {
             // What lies there already would be overwritten, or taken for this run's.
             Some(dir) if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) => {
-                Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is not empty", dir.display())))
+                let error = Message::new("cli-live-not-empty").name("dir", dir.display().to_string());
+                output.error(&error, Some(&Message::new("cli-live-not-empty-hint")));
+                return Err(UNREADABLE);
             }
-            Some(dir) => Ok(Self { dir: dir.clone(), temporary: None }),
+            Some(dir) => Self { dir: dir.clone(), temporary: None },
             None => {
-                let temporary = Scratch::new_in(&std::env::temp_dir())?;
-                Ok(Self { dir: temporary.path().to_owned(), temporary: Some(temporary) })
+                let parent = std::env::temp_dir();
+                let temporary =
+                    Scratch::new_in(&parent).map_err(|error| unwritten(&parent, &error, output))?;
+                Self { dir: temporary.path().to_owned(), temporary: Some(temporary) }
             }
-        }
+        };
+        let recorder = Recorder::create(&place.dir).map_err(|error| unwritten(&place.dir, &error, output))?;
+        Ok((place, recorder))
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -87,9 +89,36 @@ fn forget(reached: &mut Result<Verdict, NoVerdict>, dir: &Path, again: &str) {
 }
 
 /// The recording could not be written.
-pub(crate) fn unwritten(error: &io::Error, output: &Output) -> u8 {
-    output.error(&Message::new("cli-live-unwritten").name("reason", error.to_string()), None);
+pub(crate) fn unwritten(dir: &Path, error: &io::Error, output: &Output) -> u8 {
+    use io::ErrorKind as Kind;
+    let reason = match error.kind() {
+        Kind::PermissionDenied => Message::new("io-not-permitted"),
+        Kind::NotADirectory | Kind::AlreadyExists => Message::new("io-not-a-directory"),
+        Kind::StorageFull | Kind::QuotaExceeded => Message::new("io-full"),
+        Kind::ReadOnlyFilesystem => Message::new("io-read-only"),
+        _ => Message::new("io-other").name("reason", error.to_string()),
+    };
+    let text = Message::new("cli-live-unwritten").name("dir", dir.display().to_string());
+    output.error(&text.message("reason", reason), None);
     UNREADABLE
+}
+
+/// That the GPUs asked for are there; else the exit status, once those that are there are named.
+pub(crate) fn known_gpus(asked: &[u32], output: &Output) -> Result<(), u8> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let there: Vec<u32> =
+        Gpus::open().map(|gpus| gpus.cards().iter().map(|card| card.index).collect()).unwrap_or_default();
+    let Some(unknown) = asked.iter().find(|gpu| !there.contains(gpu)) else { return Ok(()) };
+    let hint = if there.is_empty() {
+        Message::new("cli-live-no-gpus")
+    } else {
+        let numbers: Vec<String> = there.iter().map(u32::to_string).collect();
+        Message::new("cli-live-gpus").name("gpus", numbers.join(" "))
+    };
+    output.error(&Message::new("cli-live-no-such-gpu").name("gpu", unknown.to_string()), Some(&hint));
+    Err(UNREADABLE)
 }
 
 /// Says now and then how far a watch has come, where somebody looks.
@@ -135,6 +164,11 @@ pub(crate) fn training(pids: &[u32], output: &Output) -> Result<Tree, u8> {
         return Ok(tree);
     }
     let first = pids.first().copied().unwrap_or_default();
+    if is_zombie(first) {
+        let error = Message::new("cli-live-zombie").name("pid", first.to_string());
+        output.error(&error, Some(&Message::new("cli-live-list")));
+        return Err(REFUSED);
+    }
     // Whoever may not look into a process does not see what it has loaded either.
     if let Some(missing) = stack_permission(first) {
         output.error(&not_permitted(first, &missing), Some(&Message::new("cli-live-permission-hint")));

@@ -12,11 +12,14 @@ use whyidle_observe::{Flow, Missing, Options, Progress, Watch, clock, torch};
 
 use crate::UNREADABLE;
 use crate::args::RunOptions;
-use crate::live::{Place, Ticker, unwritten};
+use crate::live::{Place, Ticker, known_gpus, unwritten};
 use crate::output::Output;
 
 /// A program trains steadily after this long in its loop.
 const SETTLED: Duration = Duration::from_secs(4);
+/// One that is held up by its loader is seen in its steps rarely: so long after its first request for a batch it is in
+/// its loop.
+const SETTLED_STARVED: Duration = Duration::from_secs(12);
 /// Without stacks, or without a loop that they show, this long after the start.
 const SETTLED_UNSEEN: Duration = Duration::from_secs(30);
 /// A client polls every five seconds; so long after a request it has been heard.
@@ -25,6 +28,9 @@ const HEARD_WITHIN: Duration = Duration::from_secs(15);
 const WRITTEN_WITHIN: Duration = Duration::from_secs(90);
 
 pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
+    if let Err(status) = known_gpus(&options.gpu, output) {
+        return status;
+    }
     let (place, recorder) = match Place::open(&options.live, output) {
         Ok(opened) => opened,
         Err(status) => return status,
@@ -42,7 +48,7 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
             return UNREADABLE;
         }
     };
-    let watching = Options { gpus: Vec::new(), stacks: !options.live.no_stacks };
+    let watching = Options { gpus: options.gpu.clone(), stacks: !options.live.no_stacks };
     let mut watch = Watch::new(&[program.pid()], recorder, watching);
     let mut more = Map::new();
     more.insert("began".to_owned(), json!(true));
@@ -58,7 +64,7 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
             let again = format!("whyidle run --step-ms MS -- {}", options.command.join(" "));
             place.verdict(&options.live, &again, output)
         }
-        Err(error) => unwritten(&error, output),
+        Err(error) => unwritten(place.dir(), &error, output),
     };
     if options.stop && program.ended().is_none() {
         program.stop(Duration::from_secs(10));
@@ -101,13 +107,17 @@ fn observe(
     watch.run(&mut |progress: &Progress| {
         ticker.tick(progress, options.live.for_ + SETTLED, output);
         let seen = progress.training_samples >= 3 && progress.training_for >= SETTLED;
-        if steady.is_none() && (seen || progress.elapsed >= SETTLED_UNSEEN) {
+        let starved = progress.loader_samples >= 10 && progress.loader_for >= SETTLED_STARVED;
+        if steady.is_none() && (seen || starved || progress.elapsed >= SETTLED_UNSEEN) {
             steady = Some((progress.elapsed, clock::now_ns()));
         }
         let watched = steady.is_some_and(|(since, _)| progress.elapsed >= since + options.live.for_);
         if watched || program.ended().is_some() { Flow::Stop } else { Flow::Continue }
     });
     let seconds = |ns: i64| ns as f64 / 1e9;
+    if program.ended().is_some() {
+        more.insert("ended_s".to_owned(), json!(watch.elapsed().as_secs_f64()));
+    }
     if let Some((_, since)) = steady {
         more.insert("steady_from".to_owned(), json!(seconds(since)));
         more.insert("steady_until".to_owned(), json!(seconds(clock::now_ns())));

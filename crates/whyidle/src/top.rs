@@ -86,6 +86,7 @@ fn recorded(dir: &Path, options: &TopOptions, output: &Output) -> Result<Box<dyn
 fn live(options: &TopOptions, output: &Output) -> Result<Box<dyn Source>, u8> {
     use whyidle_observe::tree::training_programs;
 
+    crate::live::known_gpus(&options.gpu, output)?;
     let pids: Vec<u32> = match &options.pids[..] {
         [] => training_programs().iter().map(|program| program.pid).collect(),
         some => some.to_vec(),

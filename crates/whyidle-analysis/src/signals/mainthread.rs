@@ -267,6 +267,8 @@ impl Reader<'_> {
                 && (name.starts_with("evaluat") || name.starts_with("validat") || name == "validation_step")
                 || self.file(frame).ends_with("transformers/trainer.py")
                     && matches!(name, "evaluate" | "evaluation_loop")
+                || self.file(frame).contains("lightning/")
+                    && self.file(frame).ends_with("loops/evaluation_loop.py")
         };
         if frames.iter().any(evaluates) {
             return Doing::Evaluates;

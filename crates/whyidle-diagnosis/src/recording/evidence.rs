@@ -205,6 +205,9 @@ pub(crate) fn notes(signals: &Signals, run: &Run) -> Vec<QualityNote> {
             Message::new("note-live-dropped").count("count", i64::try_from(run.dropped).unwrap_or(i64::MAX));
         note("rows-dropped", Severity::Suspect, run.dropped, text);
     }
+    if let Some(ns) = run.ended_ns.filter(|_| !run.began) {
+        note("ended", Severity::Suspect, 1, Message::new("note-live-ended").time("time", ns));
+    }
     if let Some(ns) = run.cut_short_ns {
         note("cut-short", Severity::Suspect, 1, Message::new("note-live-cut-short").time("time", ns));
     }

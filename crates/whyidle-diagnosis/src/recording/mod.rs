@@ -66,6 +66,10 @@ pub struct Run {
     pub world_known: bool,
     /// The watch was cut short after this time, ns.
     pub cut_short_ns: Option<i64>,
+    /// The program ended after this time of the watch, ns.
+    pub ended_ns: Option<i64>,
+    /// The watch began with the program.
+    pub began: bool,
 }
 
 /// The signals of a run in the units of its step.
@@ -190,8 +194,12 @@ fn refused(view: &View<'_>) -> Option<Why> {
     let signals = view.signals;
     let why = |code, reason, hint| Some((code, Message::new(reason), Message::new(hint)));
     let samples = signals.main.as_ref().map_or(0, |main| main.samples);
+    let ended = view.run.ended_ns.map(|ns| {
+        let hint = if view.run.began { "refusal-ended-hint-run" } else { "refusal-ended-hint" };
+        ("ended", Message::new("refusal-ended").time("time", ns), Message::new(hint))
+    });
     if signals.gpu.is_none() && signals.main.is_none() {
-        return why("no-samples", "refusal-no-samples", "refusal-no-samples-hint");
+        return ended.or_else(|| why("no-samples", "refusal-no-samples", "refusal-no-samples-hint"));
     }
     if let Some(why) = phases::refused(signals, view.resident) {
         return Some(why);
@@ -199,7 +207,8 @@ fn refused(view: &View<'_>) -> Option<Why> {
     // Counters integrate over the time between samples: three of them say more than ten of a sampled use.
     let few = |gpu: &GpuSignals| gpu.samples < if gpu.is_counted { 3 } else { FEWEST_SAMPLES / 2 };
     if signals.gpu.as_ref().is_none_or(few) && samples < FEWEST_SAMPLES {
-        return why("too-few-samples", "refusal-too-few-samples", "refusal-too-few-samples-hint");
+        return ended
+            .or_else(|| why("too-few-samples", "refusal-too-few-samples", "refusal-too-few-samples-hint"));
     }
     contradicted_step(view)
 }

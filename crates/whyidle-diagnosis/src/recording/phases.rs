@@ -141,8 +141,10 @@ pub(crate) fn refused(signals: &Signals, resident: Option<f64>) -> Option<(&'sta
     let place = signals.main.as_ref().and_then(|main| {
         [Doing::UserCode, Doing::Launches, Doing::Logs].into_iter().find_map(|doing| main.place(doing))
     });
-    let place = place.map_or_else(String::new, |place| place.name.clone());
-    let reason = Message::new("refusal-no-loop").name("place", place);
+    let reason = match place {
+        Some(place) => Message::new("refusal-no-loop").name("place", &place.name),
+        None => Message::new("refusal-no-loop-anywhere"),
+    };
     Some(("no-loop", reason, Message::new("refusal-no-loop-hint")))
 }
 

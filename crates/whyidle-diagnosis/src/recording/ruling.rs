@@ -7,6 +7,7 @@ use crate::causes::cause;
 use crate::message::Message;
 use crate::ruling::HEALTHY;
 use crate::verdict::{Confidence, Finding, Ruling};
+use whyidle_analysis::signals::GpuSignals;
 
 /// A decision this near its threshold, relative to it, is uncertain.
 const NEAR: f64 = 0.10;
@@ -14,6 +15,8 @@ const NEAR: f64 = 0.10;
 const CUT_OFF: u64 = 6;
 /// More than this share of lines that make no sense: what they said is missing, or wrong.
 const DAMAGED: f64 = 0.02;
+/// Samples that begin a moment late and end a moment early speak for the whole watch.
+const WHOLE: f64 = 0.75;
 /// Samples from which on half is told from a quarter: ± 15 points.
 const ENOUGH_SAMPLES: u32 = 40;
 
@@ -87,6 +90,12 @@ fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confide
         let message = Message::new("doubt-live-sampled").count("count", i64::from(gpu.samples));
         doubt(Confidence::Medium, message);
     }
+    if let Some(covered) = view.signals.gpu.as_ref().map(|gpu| covered(gpu, view.signals.watched_ns))
+        && covered < WHOLE
+    {
+        let level = if covered < 0.5 { Confidence::Low } else { Confidence::Medium };
+        doubt(level, Message::new("doubt-live-gpu-part").share("share", covered));
+    }
     let largest = waits.all.first().map_or(0.0, |wait| wait.charged / waits.idle.max(1e-9));
     if !view.is_host_only() && waits.idle >= HEALTHY && (largest - 0.5).abs() <= NEAR * 0.5 {
         doubt(Confidence::Low, Message::new("doubt-live-half").share("share", largest));
@@ -134,6 +143,14 @@ fn confidence(view: &View<'_>, waits: &Waits, primary: &'static str) -> (Confide
     (confidence, doubts)
 }
 
+/// Share of the watch for which the GPU's samples speak.
+fn covered(gpu: &GpuSignals, watched_ns: i64) -> f64 {
+    /// Samples further apart leave a hole: the slowest pace is one in three seconds, and a round may fail.
+    const HOLE: i64 = 7_000_000_000;
+    let between = gpu.series.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|length| *length <= HOLE);
+    between.sum::<i64>() as f64 / watched_ns.max(1) as f64
+}
+
 fn sentence(
     view: &View<'_>,
     waits: &Waits,
@@ -142,6 +159,14 @@ fn sentence(
     findings: &[Finding],
 ) -> Vec<Message> {
     let mut sentence = Vec::new();
+    // Counters show that the GPU waits for the host; what the host did they do not show.
+    if view.signals.main.is_none()
+        && !view.is_host_only()
+        && matches!(primary, "host.launch" | "host.optimizer")
+    {
+        let resident = view.resident.unwrap_or(0.0);
+        return vec![Message::new("say-live-unseen").share("working", resident).share("waiting", waits.idle)];
+    }
     let because = Message::new(cause(primary).map_or(because_outside(primary), |cause| cause.because));
     let wait = waits.charged.iter().find(|wait| wait.cause == primary);
     let charged = wait.map_or(waits.idle, |wait| wait.charged);

@@ -91,6 +91,8 @@ fn busy(observed: &Observed<'_>, id: &'static str) -> Option<Message> {
         |message: Message| message.count("count", i64::from(levels.samples)).time("every", levels.every_ns);
     Some(match id {
         "symptom-busy-mean" => mean(Message::new(id)),
+        // Ends that read alike are no range.
+        _ if rounded(levels.low) == rounded(levels.high) => mean(Message::new("symptom-busy-mean")),
         "symptom-busy-ends" => pace(ends(Message::new(id))),
         _ => ends(mean(Message::new(id))),
     })

@@ -15,6 +15,7 @@ top-nothing = nothing sampled yet
 
 top-gpus = GPUs
 top-ledger = whom the GPU waits for
+top-ledger-host = what the main thread waits for
 top-stacks = stacks
 top-stacks-untimed = stacks (of the whole recording)
 top-history = the last { $seconds } s

@@ -15,6 +15,7 @@ top-nothing = 还没有采样
 
 top-gpus = GPU
 top-ledger = GPU 在等谁
+top-ledger-host = 主线程在等什么
 top-stacks = 调用栈
 top-stacks-untimed = 调用栈（全程）
 top-history = 最近 { $seconds } 秒
@@ -56,9 +57,9 @@ top-step = 单步 { $time } · { $found }
 
 top-main = 主线程，{ $samples } 个采样
 top-main-none = 主线程：没有调用栈
-top-workers = { $count } 个加载进程
-top-workers-busy = { $count } 个加载进程，各占 { $busy } 个核
-top-workers-none = 没有加载进程
+top-workers = { $count } 个 worker
+top-workers-busy = { $count } 个 worker，平均各占一个核的 { $busy }
+top-workers-none = 没有 worker
 
 ## 末行的按键
 

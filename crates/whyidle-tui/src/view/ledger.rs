@@ -14,7 +14,7 @@ use crate::state::{Program, State};
 const WORTH: f64 = 0.1;
 
 pub(super) fn draw(state: &State, focused: bool, pen: &mut Pen<'_>) {
-    let title = pen.word("top-ledger");
+    let title = pen.word(if state.gauges.is_empty() { "top-ledger-host" } else { "top-ledger" });
     pen.heading(&title, focused);
     match state.shown().map(|judged| &judged.verdict) {
         None => {
@@ -139,8 +139,29 @@ fn prose(text: &str, y: usize, tone: Tone, pen: &mut Pen<'_>) -> usize {
     let room = pen.height().saturating_sub(y);
     for (at, line) in lines.iter().take(room).enumerate() {
         let cut = at + 1 == room && at + 1 < lines.len();
-        let shown = if cut && line.width() < width { format!("{line}…") } else { line.clone() };
+        let shown = if cut { cut_off(line, width) } else { line.clone() };
         pen.put(0, y + at, usize::MAX, tone, &shown);
     }
     y + lines.len()
+}
+
+/// The line with an ellipsis at its end, in at most `width` columns.
+fn cut_off(line: &str, width: usize) -> String {
+    let mut line = line.to_owned();
+    while line.width() >= width.max(1) {
+        line.pop();
+    }
+    line + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_says_so_in_a_full_line_too() {
+        assert_eq!(cut_off("abc", 10), "abc…");
+        assert_eq!(cut_off("abcdef", 6), "abcde…");
+        assert_eq!(cut_off("等数据", 6), "等数…");
+    }
 }

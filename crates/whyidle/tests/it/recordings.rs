@@ -413,3 +413,32 @@ fn the_lab_with_its_traces() {
         assert_eq!(verdict(&traced.out), verdict(&both.out), "{name}");
     }
 }
+
+/// Counters alone show that the GPU waits for the host, and nothing of what the host does.
+#[test]
+fn without_stacks_nothing_is_said_of_what_the_host_does() {
+    for name in ["fed_small", "opt_forloop"] {
+        let dir = copied(name, &["stacks.txt"], as_it_is);
+        let report = diagnosed(dir.path());
+        let sentence = report["verdict"]["sentence"]["text"].as_str().unwrap();
+        assert!(sentence.contains("needs stacks, or a trace") && !sentence.contains("launch"), "{sentence}");
+    }
+}
+
+/// A driver that vanishes half-way leaves samples of a part of the watch.
+#[test]
+fn samples_of_the_gpu_for_a_part_of_the_watch_cost_confidence() {
+    let third = |file: &str, text: String| {
+        if file != "nvml.csv" {
+            return text;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        lines[..lines.len() / 3].join("\n") + "\n"
+    };
+    let dir = copied("tok_heavy_workers2", &[], third);
+    let report = diagnosed(dir.path());
+    assert_eq!(primary(&report), "data.workers");
+    assert_eq!(report["verdict"]["confidence"], "low", "{}", report["verdict"]);
+    let doubts = report["verdict"].to_string();
+    assert!(doubts.contains("of the watch only"), "{doubts}");
+}

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::support::{root, run, whyidle};
+use crate::watching::eventually;
 
 /// One training program at a time: on two cores, several starve each other of the time that is measured.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -51,22 +52,77 @@ impl Drop for Training {
     }
 }
 
-/// The verdict on a running program. On a machine that does much else fifteen seconds may hold too few samples: then
-/// the program is looked at again, twice at most.
+/// What a look at a running program shows. On a machine that does much else a look may hold too few samples: then the
+/// program is looked at again, twice at most.
+fn again<T>(look: impl Fn() -> T, is_enough: impl Fn(&T) -> bool) -> T {
+    let mut seen = look();
+    for _ in 0..2 {
+        if is_enough(&seen) {
+            break;
+        }
+        seen = look();
+    }
+    seen
+}
+
+/// The verdict on a running program.
 fn attached(pid: u32, is_enough: impl Fn(&Value) -> bool) -> Value {
     let attach = || {
         let found = run(&["attach", &pid.to_string(), "--for", "15s", "--format", "json"]);
-        assert_eq!((found.status, found.err.as_str()), (Some(0), ""), "{}", found.out);
+        assert!(found.err.is_empty(), "{}", found.err);
         serde_json::from_str::<Value>(&found.out).unwrap()
     };
-    let mut report = attach();
-    for _ in 0..2 {
-        if is_enough(&report) {
-            break;
-        }
-        report = attach();
+    again(attach, is_enough)
+}
+
+/// CPU time of a process, ticks.
+fn cpu(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    [11, 12].iter().filter_map(|&at| fields.get(at)?.parse::<u64>().ok()).sum()
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Before PyTorch 2.6 loader workers had no name of their own: with their driver's command line, and more CPU time than
+/// it, they were taken for drivers.
+#[test]
+fn a_loader_worker_is_no_driver_though_it_has_no_name_and_works_more() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let training = Training::start(&python, &["--workers", "2", "--nameless"]);
+    let pid = training.0.id();
+    eventually("the workers have used more CPU time than the driver", || {
+        let workers = children(pid);
+        workers.len() == 2 && workers.iter().all(|&worker| cpu(worker) > cpu(pid))
+    });
+    let report = attached(pid, |report| report["verdict"]["primary"] == "data.workers");
+    assert_eq!(report["verdict"]["primary"], "data.workers", "{report}");
+    let listed = run(&[]);
+    assert!(listed.out.contains(&format!("whyidle attach {pid}")), "{}", listed.out);
+}
+
+/// A program that dies while it is watched: that is said, and what was seen until then is judged if it is enough.
+#[test]
+fn a_program_that_dies_under_the_watch_is_said_to_have_ended() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    for (lives, is_enough) in [(20, true), (2, false)] {
+        let training = Training::start(&python, &["--workers", "0"]);
+        let pid = training.0.id();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_secs(lives));
+            Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
+        });
+        let found = run(&["attach", &pid.to_string(), "--for", "120s"]);
+        killer.join().unwrap();
+        assert!(found.out.contains("The program ended after "), "{}", found.out);
+        assert!(found.status == Some(0) || !is_enough, "{}", found.out);
+        assert!(!found.out.contains("Watch it longer"), "{}", found.out);
     }
-    report
 }
 
 #[test]
@@ -173,14 +229,13 @@ fn the_dashboard_shows_what_attach_finds_and_says_when_the_driver_falls_silent()
     let _turn = turn();
     let training = Training::start(&python, &["--workers", "2"]);
     let pid = training.0.id();
-    let shown = top_once(pid, "15s", "100000");
-    assert!(
-        shown.contains("waiting for: data") && shown.contains("slow_item (loader_wait.py:10)"),
-        "{shown}"
-    );
-    assert!(shown.contains("2 loader workers") && shown.contains("/700 W"), "{shown}");
-    let silent = top_once(pid, "25s", "6");
-    assert!(silent.contains("GPUs · The driver stopped answering"), "{silent}");
+    let wanted = ["waiting for: data", "slow_item (loader_wait.py:10)", "2 loader workers", "/700 W"];
+    let shown =
+        again(|| top_once(pid, "15s", "100000"), |shown| wanted.iter().all(|part| shown.contains(part)));
+    assert!(wanted.iter().all(|part| shown.contains(part)), "{shown}");
+    const SILENT: &str = "GPUs · The driver stopped answering";
+    let silent = again(|| top_once(pid, "25s", "6"), |shown| shown.contains(SILENT));
+    assert!(silent.contains(SILENT), "{silent}");
     // The first line names the program too; the table's line of it has no share left, and no zero in its place.
     let row = silent.lines().skip(1).find(|line| line.contains(&pid.to_string())).unwrap_or_default();
     assert!(row.contains('–') && !row.contains('%'), "{silent}");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{root, run, whyidle};
 
 /// Waits until `done`, and fails when that takes longer than anything should.
-fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
         assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
@@ -238,4 +238,70 @@ fn started(args: &[&str]) -> Child {
 fn kill(pid: u32, signal: &str) {
     let status = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(status.success());
+}
+
+/// Refused before anything is watched, with the numbers of those that are there.
+#[test]
+fn a_gpu_that_is_not_there_is_refused() {
+    let replayed = root().join("crates/whyidle/tests/recordings/tok_heavy_workers2/nvml.csv");
+    let own = std::process::id().to_string();
+    for command in [
+        vec!["attach", &own, "--gpu", "7"],
+        vec!["top", &own, "--once", "--gpu", "7"],
+        vec!["run", "--gpu", "7", "--", "sh", "-c", "echo started"],
+    ] {
+        let output = whyidle(&command)
+            .env("WHYIDLE_NVML", standin())
+            .env("WHYIDLE_STANDIN", &replayed)
+            .output()
+            .unwrap();
+        let (out, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(out.is_empty(), "{out}");
+        assert!(words.contains("there is no GPU 7") && words.contains("GPUs of this machine: 0"), "{words}");
+    }
+}
+
+/// A process that is dead and waits for its parent to ask is called that.
+#[test]
+fn a_dead_process_is_not_said_to_lack_pytorch() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let pid = child.id();
+    eventually("it has ended", || !is_alive(pid));
+    let pid_text = pid.to_string();
+    for command in [vec!["attach", &pid_text], vec!["top", "--once", &pid_text], vec!["check", &pid_text]] {
+        let found = run(&command);
+        let words = format!("{}{}", found.out, found.err);
+        assert!(words.contains("has ended already") && !words.contains("PyTorch"), "{words}");
+        assert!(!words.contains(&format!("whyidle attach {pid}")), "{words}");
+        assert_eq!(found.status, Some(1), "{words}");
+    }
+    child.wait().unwrap();
+}
+
+/// What is no training program is not offered to be attached to.
+#[test]
+fn the_quick_look_sends_nobody_to_a_process_that_does_not_train() {
+    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+    let found = run(&["check", &child.id().to_string()]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(found.out.contains("have not loaded PyTorch"), "{}", found.out);
+    assert!(!found.out.contains(&format!("whyidle attach {}", child.id())), "{}", found.out);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "x").unwrap();
+    for (out, reason) in
+        [(dir.path().to_owned(), "is not empty"), (file.join("below"), "could not be written")]
+    {
+        let out = out.display().to_string();
+        let found = run(&["run", "--no-trace", "--out", &out, "--", "sh", "-c", "echo started"]);
+        assert_eq!(found.status, Some(2), "{}", found.err);
+        assert!(found.err.contains(&out) && found.err.contains(reason), "{}", found.err);
+        assert!(!found.out.contains("started"), "{}", found.out);
+    }
 }

@@ -24,7 +24,10 @@ def main():
     ap.add_argument("--workers", type=int, default=0)
     ap.add_argument("--item", type=float, default=0.004)
     ap.add_argument("--seconds", type=float, default=600)
+    ap.add_argument("--nameless", action="store_true", help="workers without a name, as before PyTorch 2.6")
     a = ap.parse_args()
+    if a.nameless:
+        torch.multiprocessing._set_thread_name = lambda name: None
     torch.set_num_threads(1)
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)

@@ -64,10 +64,30 @@ fn by_itself(hint: Hint) -> Phase {
     }
 }
 
+/// Whoever waits longer for a loader's batches waits for more than the first one, ns: the loader is what holds the
+/// program up.
+const FIRST_BATCH: i64 = 10_000_000_000;
+
+/// The first reading that waits for a batch which cannot be the first.
+fn starves(readings: &[Reading<'_>]) -> Option<usize> {
+    let asks = |hint| matches!(hint, Hint::Loads | Hint::StartsLoader);
+    let mut since = None;
+    readings.iter().position(|reading| match reading.hint {
+        hint if asks(hint) => reading.t - *since.get_or_insert(reading.t) > FIRST_BATCH,
+        // What runs between two batches.
+        Hint::Neutral => false,
+        _ => {
+            since = None;
+            false
+        }
+    })
+}
+
 /// Readings before the first step, where the start was seen: the watch began with the program, or it imports.
 fn startup(readings: &[Reading<'_>], began: bool) -> usize {
     let steps = |reading: &Reading<'_>| matches!(reading.hint, Hint::Trains | Hint::Forward);
     let first = readings.iter().position(steps).unwrap_or(readings.len());
+    let first = starves(&readings[..first]).unwrap_or(first);
     let imports = readings[..first].iter().rposition(|reading| reading.hint == Hint::Imports);
     match imports {
         _ if began => first,

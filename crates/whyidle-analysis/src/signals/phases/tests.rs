@@ -94,6 +94,20 @@ fn a_run_is_told_from_start_to_checkpoint() {
     assert!(phases.in_loop && phases.standing.is_empty());
 }
 
+/// A run that waits for its loader nearly all the time shows its first step late, or never.
+#[test]
+fn a_program_that_its_loader_holds_up_is_not_starting_up() {
+    for after in [(BACKWARD, 1), (WAITS, 1)] {
+        let samples = recorded(&[(IMPORTS, 3), (STARTS, 1), (WAITS, 60), after, (WAITS, 20)]);
+        let phases = found(&samples, true);
+        assert_eq!(order(&phases), ["startup", "training"]);
+        assert_eq!(phases.total(Phase::Startup), 13_500_000_000);
+    }
+    // The first batch may take its time.
+    let samples = recorded(&[(IMPORTS, 3), (STARTS, 1), (WAITS, 8), (BACKWARD, 20)]);
+    assert_eq!(found(&samples, true).total(Phase::Startup), 11_500_000_000);
+}
+
 #[test]
 fn waiting_for_new_workers_is_the_border_of_an_epoch_and_waiting_for_old_ones_is_training() {
     let samples =
@@ -172,4 +186,16 @@ fn time_for_which_no_sample_speaks_is_unknown() {
     // Counts without times have no order.
     samples.stacks.seen.iter_mut().for_each(|seen| seen.t = None);
     assert!(super::phases(&samples, DRIVER, false).is_none());
+}
+
+/// Lightning's loops have no function that is called `evaluate`.
+#[test]
+fn the_evaluation_loops_of_lightning_evaluate() {
+    for package in ["pytorch_lightning", "lightning/pytorch"] {
+        let file = format!("/v/site-packages/{package}/loops/evaluation_loop.py");
+        let validates: Frames<'_> =
+            &[MAIN, ("_EvaluationLoop.run", &file, 139), ("Module._call_impl", MODULE, 1786)];
+        let samples = recorded(&[(BACKWARD, 6), (validates, 3), (BACKWARD, 2)]);
+        assert_eq!(order(&found(&samples, false)), ["training", "eval", "training"]);
+    }
 }
