@@ -31,8 +31,8 @@ pub use judge::{Wanted, judge};
 pub use known::Known;
 pub use message::{Arg, Message};
 pub use ranks::{
-    ACROSS_RANKS, Clock, Digest, Group, NotOneJob, Ranks, SPLIT_LINES, TogetherFacts, Transfer, judge_ranks,
-    slow_path, why_slow,
+    ACROSS_RANKS, Clock, Digest, Group, NotJudged, NotOneJob, Ranks, SPLIT_LINES, TogetherFacts, Transfer,
+    judge_ranks, slow_path, why_slow,
 };
 pub use recording::{Run, add_samples, judge_recording, refuse_given_step};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};

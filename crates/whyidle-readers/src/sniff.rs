@@ -49,7 +49,7 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
         return Some(Format::Flight);
     }
     match head.first()? {
-        b'{' if head.starts_with(b"{\"schema\":\"whyidle.digest/") => Some(Format::Digest),
+        b'{' if has("\"whyidle.digest/") => Some(Format::Digest),
         b'{' if has("\"traceEvents\"") => Some(Format::Kineto),
         b'{' if has("\"steps_host_ms\"") || has("\"step_ms_mean\"") || has("\"whyidle.recording") => {
             Some(Format::Recording)

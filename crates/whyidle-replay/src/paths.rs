@@ -84,15 +84,15 @@ mod tests {
             lists in prop::collection::vec(prop::collection::vec((any::<u32>(), any::<i64>()), 0..6), 0..8)
         ) {
             let kept = Kept(lists);
-            let text = serde_json::to_string(&kept).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Kept>(&text).unwrap(), kept);
+            let text = serde_json::to_string(&kept).expect("it can be written");
+            prop_assert_eq!(serde_json::from_str::<Kept>(&text).expect("it can be read"), kept);
         }
     }
 
     #[test]
     fn paths_that_move_together_are_zeros() {
         let kept = Kept(vec![vec![(0, 10), (4, 70)], vec![(0, 35), (4, 95)]]);
-        let text = serde_json::to_string(&kept).unwrap();
+        let text = serde_json::to_string(&kept).expect("it can be written");
         assert_eq!(text, r#"{"counts":[2,2],"sources":[0,4,0,0],"ns":[10,60,25,0]}"#);
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use whyidle_diagnosis::{Arg, Digest, Message, NotOneJob, Ranks, judge_ranks};
+use whyidle_diagnosis::{Arg, Digest, Message, NotJudged, NotOneJob, Ranks, judge_ranks};
 use whyidle_readers::{ReadError, digest as files};
 
 use crate::args::{DigestOptions, MergeOptions};
@@ -74,9 +74,14 @@ pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
         }
     };
     match judge_ranks(&ranks, options.rank) {
-        Some(verdict) => show(&Ok::<_, NoVerdict>(verdict), options.showing, output),
-        None => {
+        Ok(verdict) => show(&Ok::<_, NoVerdict>(verdict), options.showing, output),
+        Err(NotJudged::NoSuchRank) => {
             output.error(&Message::new("cli-no-such-rank"), None);
+            REFUSED
+        }
+        Err(NotJudged::NothingInCommon) => {
+            let hint = Message::new("cli-digest-not-one-job-hint");
+            output.error(&Message::new("refusal-nothing-in-common"), Some(&hint));
             REFUSED
         }
     }

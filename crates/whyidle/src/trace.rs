@@ -9,8 +9,8 @@ use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
-    Digest, Input, Known, Message, NotOneJob, NotUnderstood, QualityNote, Ranks, Refusal, Verdict, Wanted,
-    WhatIf, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
+    Digest, Input, Known, Message, NotJudged, NotOneJob, NotUnderstood, QualityNote, Ranks, Refusal, Verdict,
+    Wanted, WhatIf, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_model::{NcclLog, Severity, Trace};
 use whyidle_planner::Said;
@@ -102,9 +102,12 @@ pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, N
     }
     let together = match Ranks::new(digests) {
         Err(NotOneJob::Times(apart)) => return Err(refused(not_one_run(apart, inputs))),
-        together => together.ok().and_then(|ranks| judge_ranks(&ranks, question.rank)),
+        together => together.ok().map(|ranks| judge_ranks(&ranks, question.rank)),
     };
-    let Some(mut verdict) = together else {
+    if together == Some(Err(NotJudged::NothingInCommon)) {
+        return Err(refused(nothing_in_common(inputs)));
+    }
+    let Some(Ok(mut verdict)) = together else {
         let mut refusal =
             refusals.into_iter().next().map_or_else(|| no_such_rank(&inputs), |(_, refusal)| refusal);
         refusal.inputs = inputs;
@@ -243,6 +246,17 @@ fn not_one_job<T>(judged: &[Judged<T>], inputs: &[Input]) -> Option<Refusal> {
         inputs: inputs.to_vec(),
         quality: Vec::new(),
     })
+}
+
+/// They are of different programs, or recorded different steps.
+fn nothing_in_common(inputs: Vec<Input>) -> Refusal {
+    Refusal {
+        code: "nothing-in-common",
+        reason: Message::new("refusal-nothing-in-common"),
+        hint: Message::new("refusal-not-one-job-hint"),
+        inputs,
+        quality: Vec::new(),
+    }
 }
 
 /// They may say the same number of ranks and still be of different days.

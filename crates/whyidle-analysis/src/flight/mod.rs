@@ -139,8 +139,8 @@ pub struct FlightFacts {
     pub paces: Vec<Pace>,
 }
 
-/// Dumps of one run that was watched are of moments closer than this: rings reach back, and hangs are given up, ns.
-const ONE_RUN: i64 = 3_600_000_000_000;
+/// Rings of ranks that work together reach back into a common time; clocks of hosts agree better than this, ns.
+const ONE_RUN: i64 = 60_000_000_000;
 
 /// How far the dumps' times are apart where they are of different runs, ns: the hosts' clocks agree to seconds.
 #[must_use]

@@ -206,9 +206,9 @@ fn a_damaged_dump_accuses_nobody() {
 
 #[test]
 fn dumps_of_another_day_are_of_another_run() {
-    const HOUR: i64 = 3_600_000_000_000;
+    const MINUTE: i64 = 60_000_000_000;
     let at = |ns: i64| [op(1, "all_reduce", 8, ns), op(2, "all_reduce", 8, ns + 20)];
     let dumps = |ns| [dump(0, BOTH, &at(1)), dump(1, BOTH, &at(ns))];
-    assert_eq!(apart(&dumps(HOUR)), None);
-    assert_eq!(apart(&dumps(3 * HOUR)), Some(3 * HOUR - 21));
+    assert_eq!(apart(&dumps(MINUTE)), None);
+    assert_eq!(apart(&dumps(3 * MINUTE)), Some(3 * MINUTE - 21));
 }

@@ -245,7 +245,7 @@ impl RankFacts {
                 .class
                 .iter()
                 .all(|&class| usize::try_from(class).is_ok_and(|class| class < self.classes.len()))
-            && rows.start.iter().all(|&ns| within(ns))
+            && [&rows.start, &rows.step, &rows.index].into_iter().flatten().all(|&value| within(value))
             && rows.length.iter().chain(&rows.bare_length).all(|&ns| ns >= 0 && within(ns))
             && rows.bare_from.iter().all(|&ns| within(ns))
             && self.steps.iter().all(|step| within(step.start) && within(step.end) && step.start <= step.end)

@@ -7,6 +7,7 @@ use whyidle_planner::by_product;
 
 use super::findings::{WORTH, kind_name};
 use super::ledger::TRANSFER;
+use super::replay::Together;
 use super::set::Ranks;
 use crate::causes::support::{counted, remedy, share_of, timed};
 use crate::message::{Arg, Message};
@@ -18,6 +19,8 @@ const SLOW: f64 = 0.5;
 const USUAL: f64 = 0.6;
 /// A collective under compute has the memory and the multiprocessors less for itself: it counts this much faster.
 const UNDER_COMPUTE: f64 = 0.75;
+/// How far a step is off that was replayed with the usual speed: what is usual of a link differs by a fifth.
+const SPEED_DOUBT: f64 = 0.1;
 /// The same kind and size elsewhere in the run, this many times faster, is a finding without any table.
 const SLOWER_THAN_ELSEWHERE: f64 = 1.5;
 
@@ -51,6 +54,7 @@ pub(crate) fn link(
     shown: usize,
     matched: &Matched,
     speeds: &[Speed],
+    together: &Together<'_>,
     ledger: &[Line],
     step: Estimate,
 ) -> Option<Finding> {
@@ -101,10 +105,38 @@ pub(crate) fn link(
     evidence.push(timed(Message::new("ev-link-hidden").share("share", worst.hidden), transfer.ns, None));
     let inside = |path: &&SlowPath| holds(&matched.parties[worst.parties], path.ranks);
     evidence.extend(ranks.paths.iter().find(inside).map(|path| said(ranks, path)).into_iter().flatten());
-    let step_after = Estimate { ns: step.ns - cost.ns, low_ns: step.ns - cost.ns, high_ns: step.high_ns };
     let change = Change { what: "link", from: None, to: None };
-    let gain = Gain { step_after, method: Method::Bound, change, next_limit: "compute.bound" };
+    let faster = together.with_transfers(worst.parties, fair(worst) / expected);
+    let replayed = faster.zip(together.base).filter(|_| together.is_usable(step.ns));
+    // Transfers that got shorter may be hidden altogether: only a replay knows.
+    let gain = match replayed {
+        Some((after, base)) => {
+            let ns = (step.ns - base + after).clamp(1, step.ns);
+            let doubt = (ns as f64 * SPEED_DOUBT) as i64;
+            let step_after =
+                Estimate { ns, low_ns: ns - doubt, high_ns: (ns + doubt).min(step.high_ns).max(ns) };
+            Gain { step_after, method: Method::Replay, change, next_limit: "compute.bound" }
+        }
+        None => {
+            let ns = step.ns - cost.ns;
+            let step_after = Estimate { ns, low_ns: ns, high_ns: step.high_ns };
+            Gain { step_after, method: Method::Bound, change, next_limit: "compute.bound" }
+        }
+    };
     Some(finding(ranks, shown, cost, step, Some(gain), evidence))
+}
+
+/// A slow path comes before the transfers that it makes long: to hide or to save those is the second best.
+pub(super) fn before_its_symptom(findings: &mut Vec<Finding>) {
+    let place = |id: &str| findings.iter().position(|finding| finding.cause == id);
+    if let (Some(link), Some(exposed)) = (place("comm.link"), place("comm.exposed"))
+        && link > exposed
+        && 2 * findings[link].cost.ns > findings[exposed].cost.ns
+        && findings[link].gain.is_some()
+    {
+        let link = findings.remove(link);
+        findings.insert(exposed, link);
+    }
 }
 
 /// A slow path that only the log knows of: how much a faster one would gain is not known.

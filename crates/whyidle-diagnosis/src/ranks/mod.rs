@@ -65,10 +65,26 @@ struct Seen<'a> {
     late: Option<Straggler>,
 }
 
-/// The verdict on ranks. `rank` is the one to show, where one was asked for; `None` if it is not there.
-#[must_use]
-pub fn judge_ranks(ranks: &Ranks, rank: Option<u32>) -> Option<Verdict> {
+/// Why ranks get no verdict together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotJudged {
+    /// The rank that was asked for is not there.
+    NoSuchRank,
+    /// All collectives say between whom they are, and none is the same on two ranks.
+    NothingInCommon,
+}
+
+/// The verdict on ranks. `rank` is the one to show, where one was asked for.
+///
+/// # Errors
+/// Where that is not there, or the ranks have nothing to do with each other.
+pub fn judge_ranks(ranks: &Ranks, rank: Option<u32>) -> Result<Verdict, NotJudged> {
     let matched = matched(&ranks.facts);
+    let all_known = matched.unknown.iter().all(|&unknown| unknown == 0);
+    let all_talk = ranks.facts.iter().all(|facts| !facts.rows.is_empty());
+    if ranks.len() > 1 && all_known && all_talk && matched.met.iter().all(|met| met.rows.len() < 2) {
+        return Err(NotJudged::NothingInCommon);
+    }
     let waits = waits(&ranks.facts, &matched);
     let together = replay::Together::new(ranks, &matched, &waits);
     let paces = straggler::paces(ranks, &waits, &together);
@@ -86,10 +102,13 @@ pub fn judge_ranks(ranks: &Ranks, rank: Option<u32>) -> Option<Verdict> {
         late,
     };
     let shown = match rank {
-        Some(rank) => ranks.facts.iter().position(|facts| facts.rank == rank)?,
+        Some(rank) => {
+            let position = ranks.facts.iter().position(|facts| facts.rank == rank);
+            position.ok_or(NotJudged::NoSuchRank)?
+        }
         None => seen.shown(),
     };
-    Some(seen.verdict(shown, &together))
+    Ok(seen.verdict(shown, &together))
 }
 
 impl Seen<'_> {
@@ -119,7 +138,8 @@ impl Seen<'_> {
         let mut found = findings::adjusted(ranks, shown, together, &lines, step);
         if let Some(late) = &self.late {
             let waited = lateness[late.rank].caused_ns;
-            let finding = straggler::finding(ranks, &self.waits, together, late, step, waited);
+            let finding =
+                straggler::finding(ranks, &self.waits, together, late, step, waited, self.paces.replayed);
             // The remedy of its own cause is the same one, with the same gain.
             if let straggler::Why::Wait(cause) = late.why
                 && shown == late.rank
@@ -137,12 +157,13 @@ impl Seen<'_> {
                 found.push(bubble);
             }
         }
-        found.extend(link::link(ranks, shown, &self.matched, &self.speeds, &lines, step));
+        found.extend(link::link(ranks, shown, &self.matched, &self.speeds, together, &lines, step));
         found.sort_by_key(|finding| {
             let saved = std::cmp::Reverse(weight(finding, step.ns));
             // A late rank comes before its own cause: it says whose the cause is.
             (finding.cause != "rank.straggler", saved, std::cmp::Reverse(finding.cost.ns), finding.cause)
         });
+        link::before_its_symptom(&mut found);
         let ruling = self.ruling(own, &Standing { step, ledger: &lines }, &found);
         let mut order: Vec<usize> = (0..ranks.len()).collect();
         // Worst first: who the others wait for most.

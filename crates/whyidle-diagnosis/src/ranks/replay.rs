@@ -93,6 +93,18 @@ impl<'a> Together<'a> {
         Some((with(|own| own.paced.as_ref())?, with(|own| own.eased.as_ref())?))
     }
 
+    /// The period with the transfers of one group or pair as many times as long, ns.
+    pub(crate) fn with_transfers(&self, parties: usize, factor: f64) -> Option<i64> {
+        let mut meetings = self.meetings.clone();
+        for place in
+            meetings.iter_mut().flatten().filter(|place| place.key.is_some_and(|key| key.0 == parties))
+        {
+            place.transfer = (place.transfer as f64 * factor) as i64;
+        }
+        let other = Self { ranks: self.ranks, meetings, base: None };
+        other.period(|rank| self.ranks.own[rank].fitted.as_ref())
+    }
+
     fn period<'b>(&'b self, of: impl Fn(usize) -> Option<&'b Reduced>) -> Option<i64> {
         let reduced: Vec<&Reduced> = (0..self.ranks.len()).map(of).collect::<Option<_>>()?;
         let mut numbers: FxHashMap<(usize, i64, i64), u32> = FxHashMap::default();

@@ -129,8 +129,8 @@ impl Ranks {
     }
 }
 
-/// Clocks of hosts agree to seconds, and ranks that work together are recorded within minutes, ns.
-const TOGETHER_NS: i64 = 600_000_000_000;
+/// Clocks of hosts agree to a second or so, and ranks that are compared were recorded over the same steps, ns.
+const TOGETHER_NS: i64 = 10_000_000_000;
 /// Times before are none of Unix time: some recorders count from when the host was started.
 const UNIX_NS: i64 = 1_400_000_000_000_000_000;
 

@@ -203,6 +203,7 @@ pub(crate) fn finding(
     late: &Straggler,
     step: Estimate,
     waited: i64,
+    replayed: bool,
 ) -> Finding {
     let own = &ranks.own[late.rank].verdict;
     let cause = match late.why {
@@ -210,7 +211,8 @@ pub(crate) fn finding(
         _ => None,
     };
     let rank = ranks.facts[late.rank].rank;
-    let gain = gain(ranks, together, late, step);
+    // Traced times say who is late, not what would be without.
+    let gain = if replayed { gain(ranks, together, late, step) } else { None };
     let cost = waited.min(step.ns);
     let scaled = |other: i64| (cost as f64 * other as f64 / step.ns.max(1) as f64) as i64;
     let summary = match (&late.why, cause) {

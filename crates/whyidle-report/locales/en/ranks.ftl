@@ -130,6 +130,6 @@ ranks-links-settings = Set: { $settings }
 
 cli-ranks-empty = The dumps hold no operation.
 cli-ranks-apart = The dumps have no collective in common that could be compared: they are of different runs, or of moments too far apart.
-cli-ranks-runs = The dumps are of different runs: more than an hour lies between the last entry of one and the first of another.
+cli-ranks-runs = The dumps are of different runs: more than a minute lies between the last entry of one and the first of another.
 cli-ranks-empty-hint = the recorder must be on before the first collective: set TORCH_FR_BUFFER_SIZE=2000
 cli-ranks-apart-hint = give dumps that the ranks of one run wrote at about the same time

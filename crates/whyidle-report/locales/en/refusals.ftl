@@ -26,7 +26,8 @@ refusal-no-such-step = None of the steps asked for is whole in the trace.
 refusal-no-such-step-hint = Whole steps: { $first } to { $last }.
 
 refusal-not-one-job = These { $count } traces are not the ranks of one job: they do not say their rank, or come from jobs of different sizes.
-refusal-not-one-run = These ranks were recorded { $time } apart: in different runs, or in different parts of one.
+refusal-not-one-run = These ranks were recorded { $time } apart: in different runs, in different parts of one, or on hosts whose clocks differ by that much.
+refusal-nothing-in-common = No collective is the same on two of these ranks: they are of different runs, or recorded different steps.
 refusal-not-one-job-hint = Give one trace at a time, or the traces of one job's ranks.
 refusal-lost-activities = { $share } of the kernels launched in the steps are missing from the trace: what is left is no picture of a step.
 refusal-lost-activities-hint = Record fewer steps, stop the profiler cleanly, or update the driver; a truncated file must be exported again.

@@ -100,6 +100,6 @@ ranks-links-settings = 已设置：{ $settings }
 
 cli-ranks-empty = dump 里没有任何操作。
 cli-ranks-apart = 这些 dump 没有可以比对的共同集合通信：它们来自不同的运行，或者写出的时刻相差太远。
-cli-ranks-runs = 这些 dump 来自不同的运行：其中一份的最后一条记录与另一份的第一条记录相隔一小时以上。
+cli-ranks-runs = 这些 dump 来自不同的运行：其中一份的最后一条记录与另一份的第一条记录相隔一分钟以上。
 cli-ranks-empty-hint = flight recorder 必须在第一次集合通信之前打开：设置 TORCH_FR_BUFFER_SIZE=2000
 cli-ranks-apart-hint = 请给出同一次运行中各 rank 在相近时刻写出的 dump
