@@ -34,12 +34,12 @@ const SHIPPED: [(&str, &str, &str); 21] = [
     ("attached_two_ranks", "data.in_process", "slow_tokenise"),
 ];
 
-fn recordings() -> PathBuf {
+pub(crate) fn recordings() -> PathBuf {
     root().join("crates/whyidle/tests/recordings")
 }
 
 /// The JSON report on a recording.
-fn diagnosed(dir: &Path) -> Value {
+pub(crate) fn diagnosed(dir: &Path) -> Value {
     let run = run(&["diagnose", &dir.display().to_string(), "--format", "json"]);
     assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{}", dir.display());
     serde_json::from_str(&run.out).unwrap()
@@ -131,7 +131,11 @@ fn recordings_without_a_part_still_get_what_the_rest_carries() {
 }
 
 /// A copy of a shipped recording without some of its files; `change` sees the rest.
-fn copied(name: &str, without: &[&str], change: impl Fn(&str, String) -> String) -> tempfile::TempDir {
+pub(crate) fn copied(
+    name: &str,
+    without: &[&str],
+    change: impl Fn(&str, String) -> String,
+) -> tempfile::TempDir {
     let target = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(recordings().join(name)).unwrap() {
         let path = entry.unwrap().path();
@@ -143,7 +147,7 @@ fn copied(name: &str, without: &[&str], change: impl Fn(&str, String) -> String)
     target
 }
 
-fn as_it_is(_: &str, text: String) -> String {
+pub(crate) fn as_it_is(_: &str, text: String) -> String {
     text
 }
 
