@@ -53,6 +53,10 @@ pub struct Run {
     pub missing: Vec<(String, String, String)>,
     /// Lines of the recording that made no sense.
     pub dropped: u64,
+    /// Its description is there and makes no sense.
+    pub undescribed: bool,
+    /// Tables that are there and cannot be read.
+    pub unread: Vec<String>,
     /// Lines that did.
     pub rows: u64,
     /// How many files the driving process may open.

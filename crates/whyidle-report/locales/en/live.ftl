@@ -160,7 +160,7 @@ instrument-step-working-counts = of the step
 instrument-cpu-program = CPU, training process
 instrument-cpu-program-counts = of one core
 instrument-cpu-worker = CPU, loader worker
-instrument-cpu-worker-counts = of one core, mean of the workers
+instrument-cpu-worker-counts = of one core, the mean
 instrument-cpu-cores = CPU, all cores
 instrument-cpu-cores-counts = of the machine, whoever uses them
 instrument-disk-wait = disk wait
@@ -240,6 +240,8 @@ note-live-cut-short = The watch was interrupted after { $time }: the verdict is 
 note-live-memory-tight = { $share } of the machine's memory is in use: the system may end a loader worker, or the program.
 note-live-shm-tight = { $share } of /dev/shm is in use: loader workers hand batches over through it and end with a bus error when it is full. In a container: --shm-size or --ipc=host.
 note-live-files-tight = The training process has { $share } of the files open that it may: raise `ulimit -n`.
+note-live-undescribed = The recording's description (recording.json) makes no sense: the verdict rests on its tables alone.
+note-live-unread = { $name } is there but is no file: nothing of it was read.
 note-live-dropped = { $count ->
     [one] 1 line of the recording was cut off or made no sense
    *[other] { $count } lines of the recording were cut off or made no sense

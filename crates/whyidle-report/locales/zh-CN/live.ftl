@@ -218,6 +218,8 @@ note-live-cut-short = 观察在 { $time } 后被中断：结论只依据此前�
 note-live-memory-tight = 机器内存已用 { $share }：系统可能会杀掉 DataLoader worker 或程序本身。
 note-live-shm-tight = /dev/shm 已用 { $share }：DataLoader worker 通过它交付 batch，满了就会因 bus error 退出。容器中请加 --shm-size 或 --ipc=host。
 note-live-files-tight = 训练进程打开的文件数已达上限的 { $share }：请调大 `ulimit -n`。
+note-live-undescribed = 记录的说明（recording.json）无法解析：结论只依据各表。
+note-live-unread = { $name } 存在但不是文件：其中内容没有读取。
 note-live-dropped = 采样记录中有 { $count } 行被截断或无法理解
 note-live-hollow = nvidia-smi 显示 { $util }，但只有 { $sm } 的 SM 有活干：利用率只看有没有 kernel，不看它占满了多少 GPU。
 note-trace-and-samples = trace 显示 GPU 在单步中有 { $trace } 的时间在忙，而整段运行的采样是 { $samples }（空闲 { $idle }）：trace 窗口不能代表整段运行。

@@ -227,6 +227,42 @@ fn a_damaged_file_costs_confidence() {
     assert!(doubts.iter().any(|doubt| doubt["msg"] == "doubt-live-damaged"), "{doubts:?}");
 }
 
+/// How often a note was made of a recording.
+fn noted(report: &Value, code: &str) -> u64 {
+    let notes = report["quality"].as_array().unwrap();
+    notes.iter().filter(|note| note["code"] == code).map(|note| note["count"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_bad_description_leaves_the_tables_and_is_said() {
+    let name = "attached_workers";
+    for text in ["{\"schema\": \"whyidle.rec", "[]"] {
+        let bad =
+            copied(name, &[], |file, whole| if file == "recording.json" { text.to_owned() } else { whole });
+        let report = diagnosed(bad.path());
+        assert_eq!((primary(&report), noted(&report, "undescribed")), ("data.workers", 1));
+    }
+    let newer = copied(name, &[], |_, text| text.replace("whyidle.recording/1", "whyidle.recording/2"));
+    let refused = run(&["diagnose", &newer.path().display().to_string()]);
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("whyidle.recording/2") && refused.err.contains("later"), "{}", refused.err);
+}
+
+#[test]
+fn tables_that_are_none_and_rows_from_before_the_watch_are_said() {
+    let folder = copied("attached_workers", &["system.csv"], as_it_is);
+    fs::create_dir(folder.path().join("system.csv")).unwrap();
+    assert_eq!(noted(&diagnosed(folder.path()), "table-unread"), 1);
+    let early = copied("attached_workers", &[], |file, text| {
+        let Some((head, rows)) = text.split_once('\n').filter(|_| file == "nvml.csv") else { return text };
+        let first = rows.lines().next().unwrap();
+        let (_, values) = first.split_once(',').unwrap();
+        format!("{head}\n1.5,{values}\n{rows}")
+    });
+    let report = diagnosed(early.path());
+    assert_eq!((primary(&report), noted(&report, "rows-dropped")), ("data.workers", 1));
+}
+
 #[test]
 fn a_step_that_the_recording_contradicts_is_refused() {
     let timed = recordings().join("tok_heavy_workers2");
