@@ -27,6 +27,7 @@ pub(crate) fn details(case: &Case<'_>) -> Details {
         }),
         modules: modules(case),
         gaps: gaps(case),
+        instruments: None,
         statistics: statistics(case),
     }
 }

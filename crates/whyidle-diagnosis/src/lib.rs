@@ -37,9 +37,9 @@ pub use ranks::{
 pub use recording::{Run, add_samples, judge_recording, refuse_given_step};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
-    Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Lateness,
-    Line, LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Refusal, Remedy, ReplayQuality,
-    Ruling, RunLedger, RunLine, Rung, Step, Subject, Total, Verdict,
+    Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Instruments,
+    Lateness, Line, LineKind, Method, PathName, PathPart, QualityNote, RankVerdict, Reading, Refusal, Remedy,
+    ReplayQuality, Ruling, RunLedger, RunLine, Rung, Step, Subject, Total, Verdict,
 };
 pub use what_if::{Answer, NotUnderstood, Takes, WhatIf};
 pub use whyidle_analysis::ranks::Trait;

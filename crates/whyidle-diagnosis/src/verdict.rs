@@ -331,6 +331,32 @@ pub struct Total {
     pub longest_ns: i64,
 }
 
+/// What one instrument says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Stable id: `gpu.util`, `gpu.sm`, `cpu.program`, …
+    #[serde(deserialize_with = "ids::id")]
+    pub id: Id,
+    /// Mean over the steady stretch; of memory, the most. `None`: the recording has nothing of it.
+    pub value: Option<f64>,
+    /// Unit of `value`: `share` (of a core for processes, else of the whole), `bytes/s`.
+    #[serde(deserialize_with = "ids::id")]
+    pub unit: Id,
+    /// What it is made of: `303 W of 700 W`.
+    pub detail: Option<Message>,
+}
+
+/// What each instrument says of a watched program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instruments {
+    /// Physical number of the GPU; `None` without samples of one.
+    pub gpu: Option<u32>,
+    /// One row per instrument, in an order of its own.
+    pub readings: Vec<Reading>,
+    /// Where they disagree, and why.
+    pub disagreements: Vec<Message>,
+}
+
 /// Tables for `-v`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Details {
@@ -342,6 +368,8 @@ pub struct Details {
     pub modules: Vec<Total>,
     /// Longest gaps: start in the step, length, owner.
     pub gaps: Vec<Total>,
+    /// What each instrument says; `None` without a recording.
+    pub instruments: Option<Instruments>,
     /// Further figures, each a sentence: launches per step, kernel lengths, launch latency, queue depth.
     pub statistics: Vec<Message>,
 }

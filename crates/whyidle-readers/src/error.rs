@@ -71,6 +71,14 @@ pub enum ReadError {
         /// What SQLite said.
         reason: String,
     },
+    /// A recording of a later version of whyidle.
+    #[error("{}: schema {schema} is of a later version", path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        schema: String,
+    },
     /// A directory without a trace.
     #[error("{}: no trace in this directory", path.display())]
     NoTrace {
@@ -100,6 +108,7 @@ impl ReadError {
             Self::Unreadable { .. } => "read-unreadable",
             Self::Damaged { .. } => "read-damaged",
             Self::Database { .. } => "read-database",
+            Self::NewerSchema { .. } => "read-newer-schema",
             Self::NoTrace { .. } => "read-no-trace",
             Self::NotADigest { .. } => "read-not-a-digest",
         }
@@ -116,6 +125,7 @@ impl ReadError {
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
             | Self::Database { path, .. }
+            | Self::NewerSchema { path, .. }
             | Self::NoTrace { path }
             | Self::NotADigest { path } => path,
         }
@@ -128,6 +138,7 @@ impl ReadError {
         let mut args = vec![("path", self.path().display().to_string())];
         match self {
             Self::Io { source, .. } => args.push(("reason", source.to_string())),
+            Self::NewerSchema { schema, .. } => args.push(("schema", schema.clone())),
             Self::Database { reason, .. } => args.push(("reason", reason.clone())),
             Self::NotATrace { found, .. } | Self::NotADump { found, .. } => {
                 args.push(("found", found.id().to_owned()))
@@ -151,6 +162,7 @@ impl ReadError {
             Self::Io { .. } => None,
             Self::NotATrace { found, .. } => found.hint(),
             Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
+            Self::NewerSchema { .. } => Some(Hint::Update),
             Self::Database { .. } => Some(Hint::ExportNsys),
             Self::NotADump { .. } | Self::NoDump { .. } => Some(Hint::DumpFlight),
             Self::NoTrace { .. } => Some(Hint::RecordTrace),
@@ -238,6 +250,8 @@ ids! {
         Unpack = "unpack";
         /// The download went wrong.
         DownloadAgain = "download-again";
+        /// A later version of whyidle reads it.
+        Update = "update";
         /// Make a digest of a trace first.
         MakeDigest = "make-digest";
         /// Digests are for `whyidle merge`.

@@ -97,6 +97,8 @@ pub struct Recording {
     pub open_files_limit: Option<u64>,
     /// Size of `/dev/shm`, bytes.
     pub shm_bytes: Option<u64>,
+    /// When the watch began, Unix seconds.
+    pub started_s: Option<f64>,
     /// The watch began with the program.
     pub began: bool,
     /// The watch was cut short after this many seconds.
@@ -140,6 +142,26 @@ pub fn read(dir: &Path, rank: Option<u32>) -> Result<Option<Recording>, ReadErro
     Ok(None)
 }
 
+/// As [`read`]; a description that makes no sense, as one that was half written when the watcher was killed, is
+/// `(None, true)`: the tables beside it may be sound.
+///
+/// # Errors
+/// Where the file system refuses, or the description is of a later version.
+pub fn read_if_sound(dir: &Path, rank: Option<u32>) -> Result<(Option<Recording>, bool), ReadError> {
+    match read(dir, rank) {
+        Ok(found) => Ok((found, false)),
+        Err(ReadError::Unreadable { .. } | ReadError::NotATrace { .. }) => Ok((None, true)),
+        Err(error) => Err(error),
+    }
+}
+
+/// A schema of this kind with a number that is not known yet.
+fn is_newer(schema: &str) -> bool {
+    const KNOWN: u32 = 1;
+    let number = schema.strip_prefix("whyidle.recording/");
+    number.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number > KNOWN)
+}
+
 /// Reads one such file.
 ///
 /// # Errors
@@ -151,7 +173,12 @@ pub fn read_file(path: &Path) -> Result<Recording, ReadError> {
     }
     let text = fs::read(&path).map_err(|error| ReadError::io(&path, error))?;
     match serde_json::from_slice::<Value>(&text) {
-        Ok(value) if value.is_object() => Ok(from_json(&value)),
+        Ok(value) if value.is_object() => match from_json(&value) {
+            Recording { schema: Some(schema), .. } if is_newer(&schema) => {
+                Err(ReadError::NewerSchema { path, schema })
+            }
+            recording => Ok(recording),
+        },
         Ok(_) => Err(ReadError::NotATrace { path, found: Found::Json }),
         Err(error) => Err(ReadError::Unreadable { path, byte: byte_of(&text, &error) }),
     }
@@ -220,6 +247,7 @@ fn from_json(value: &Value) -> Recording {
         missing: driven::missing(value),
         open_files_limit: f.get("open_files_limit").and_then(Value::as_u64),
         shm_bytes: f.get("shm_bytes").and_then(Value::as_u64),
+        started_s: f.seconds("started"),
         began: f.flag("began").unwrap_or(false),
         cut_short_s: f.seconds("cut_short_s"),
         ended_s: f.seconds("ended_s"),

@@ -11,6 +11,7 @@
 
 mod catalog;
 mod explain;
+mod instruments;
 mod json;
 mod label;
 mod lang;

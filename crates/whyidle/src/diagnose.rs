@@ -80,8 +80,11 @@ fn without_trace(watched: Watched, refusal: Refusal, path: &str) -> Result<Verdi
 }
 
 fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
-    let described = recording::read(dir, None)?;
-    let found = samples::read(dir)?;
+    let (described, is_damaged) = recording::read_if_sound(dir, None)?;
+    let mut found = samples::read(dir)?;
+    if let Some(started) = described.as_ref().and_then(|recorded| recorded.started_s) {
+        leave_out_before(&mut found, ns(started) - EARLY_NS);
+    }
     let known = trace::known(described.as_ref(), step_ms);
     let is_described = described.is_some();
     let mut recorded = described.unwrap_or_default();
@@ -97,8 +100,30 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
     };
     let run = about(recorded, is_described, &signals);
     let rows = found.files.iter().map(|(_, rows)| rows).sum();
-    let run = Run { rank, dropped: found.dropped, rows, ..run };
+    let unread = found.unread.iter().map(|&name| name.to_owned()).collect();
+    let run = Run { rank, dropped: found.dropped, rows, undescribed: is_damaged, unread, ..run };
     Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect() })
+}
+
+/// The start is noted beside the first samples, not before them.
+const EARLY_NS: i64 = 1_000_000_000;
+
+/// Rows from before the start of the watch are no samples of it: left out, and counted among the lines that make no
+/// sense.
+fn leave_out_before(found: &mut samples::Found, start_ns: i64) {
+    let rows = |samples: &Samples| {
+        samples.gpu.len()
+            + samples.process.len()
+            + samples.thread.len()
+            + samples.system.len()
+            + samples.stacks.seen.len()
+    };
+    let kept = found.samples.between(start_ns, i64::MAX);
+    let early = rows(&found.samples) - rows(&kept);
+    if early > 0 {
+        found.dropped += early as u64;
+        found.samples = kept;
+    }
 }
 
 /// What a recording says of its run. `is_described`: it says anything at all.
@@ -127,6 +152,8 @@ pub(crate) fn about(recorded: Recording, is_described: bool, signals: &Signals) 
         gpu: recorded.gpu,
         missing: recorded.missing,
         dropped: 0,
+        undescribed: false,
+        unread: Vec::new(),
         rows: 0,
     }
 }

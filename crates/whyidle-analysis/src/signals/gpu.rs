@@ -73,6 +73,14 @@ pub struct GpuSignals {
     pub swing: f64,
 }
 
+impl GpuSignals {
+    /// Mean power as a share of its limit; `None` where either is unknown.
+    #[must_use]
+    pub fn power_share(&self) -> Option<f64> {
+        self.power_w.zip(self.limit_w.filter(|limit| *limit > 0.0)).map(|(power, limit)| power / limit)
+    }
+}
+
 /// The GPU of the program and the others. `wanted`: its number, where known; else the one with most memory in
 /// use, since a program holds memory on the card it drives.
 #[must_use]

@@ -29,6 +29,14 @@ pub struct ProcessSignals {
     pub open_files: Option<f64>,
 }
 
+impl ProcessSignals {
+    /// CPU seconds per second, in cores.
+    #[must_use]
+    pub fn cores(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
 /// What was seen of process `pid`; `None` with fewer than two samples.
 #[must_use]
 pub fn process(table: &Table, pid: u32) -> Option<ProcessSignals> {

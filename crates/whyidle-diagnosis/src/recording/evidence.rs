@@ -200,6 +200,12 @@ pub(crate) fn notes(signals: &Signals, run: &Run) -> Vec<QualityNote> {
             Message::new("note-live-rank").count("ranks", run.watched_ranks).count("rank", i64::from(rank));
         note("rank-judged", Severity::Suspect, 1, text);
     }
+    if run.undescribed {
+        note("undescribed", Severity::Loss, 1, Message::new("note-live-undescribed"));
+    }
+    for name in &run.unread {
+        note("table-unread", Severity::Loss, 1, Message::new("note-live-unread").name("name", name));
+    }
     if run.dropped > 0 {
         let text =
             Message::new("note-live-dropped").count("count", i64::try_from(run.dropped).unwrap_or(i64::MAX));

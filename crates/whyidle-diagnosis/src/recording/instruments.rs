@@ -1,127 +1,86 @@
-//! What each instrument says, and where they disagree: the table of `-v`.
+//! What each instrument says of the watched program, side by side. One that the recording lacks keeps its row, without
+//! a value.
 
-use whyidle_analysis::signals::{Doing, GpuSignals, Rhythm, rhythm};
+use whyidle_analysis::signals::{GpuSignals, ProcessSignals};
 
-use super::{View, limits};
-use crate::message::Message;
+use super::{View, disagree};
+use crate::message::{Arg, Message};
+use crate::verdict::{Instruments, Reading};
 
-pub(crate) fn table(view: &View<'_>) -> Vec<Message> {
-    let mut rows = Vec::new();
-    if let Some(gpu) = &view.signals.gpu {
-        let mut shares = Vec::new();
-        let mut add = |id: &'static str, value: Option<f64>| {
-            if let Some(value) = value {
-                shares.push(crate::message::Arg::Message(Box::new(Message::new(id).share("value", value))));
-            }
-        };
-        add("stat-live-util", gpu.util);
-        add("stat-live-util-memory", gpu.util_memory);
-        add("stat-live-resident", gpu.is_counted.then_some(gpu.resident));
-        add("stat-live-sm", gpu.sm);
-        add("stat-live-occupancy", gpu.occupancy);
-        add("stat-live-tensor", gpu.tensor);
-        add("stat-live-fp32", gpu.fp32);
-        add("stat-live-dram", gpu.dram);
-        let list = crate::message::Arg::List(shares);
-        rows.push(Message::new("stat-live-gpu").count("gpu", i64::from(gpu.index)).with("values", list));
-        if let Some((power, limit)) = gpu.power_w.zip(gpu.limit_w) {
-            rows.push(
-                Message::new("stat-live-power")
-                    .count("power", power.round() as i64)
-                    .count("limit", limit.round() as i64)
-                    .share("capped", gpu.capped),
-            );
+/// The table. `working`: the share of the step in which the GPU worked, and whether it comes from a trace.
+pub(crate) fn table(view: &View<'_>, working: Option<f64>, traced: bool) -> Instruments {
+    let mut readings = of_gpu(view.signals.gpu.as_ref());
+    let found_by = if traced { "stat-live-working-traced" } else { "stat-live-working-sampled" };
+    let found_by = working.map(|_| Message::new(found_by));
+    readings.push(Reading { detail: found_by, ..share("step.working", working) });
+    readings.extend(of_host(view));
+    Instruments {
+        gpu: view.signals.gpu.as_ref().map(|gpu| gpu.index),
+        readings,
+        disagreements: disagree::disagreements(view),
+    }
+}
+
+fn of_gpu(gpu: Option<&GpuSignals>) -> Vec<Reading> {
+    let of = |id, value: fn(&GpuSignals) -> Option<f64>| share(id, gpu.and_then(value));
+    vec![
+        of("gpu.util", |gpu| gpu.util),
+        of("gpu.util-memory", |gpu| gpu.util_memory),
+        of("gpu.resident", |gpu| gpu.is_counted.then_some(gpu.resident)),
+        of("gpu.sm", |gpu| gpu.sm),
+        of("gpu.warps", |gpu| gpu.occupancy),
+        of("gpu.tensor", |gpu| gpu.tensor),
+        of("gpu.fp32", |gpu| gpu.fp32),
+        of("gpu.dram", |gpu| gpu.dram),
+        Reading { detail: gpu.and_then(watts), ..of("gpu.power", GpuSignals::power_share) },
+        Reading {
+            detail: gpu.and_then(|gpu| gpu.memory).map(|(used, all)| {
+                let bytes = |bytes: f64| Arg::Bytes(bytes as i64);
+                Message::new("stat-live-memory").with("used", bytes(used)).with("all", bytes(all))
+            }),
+            ..of("gpu.memory", |gpu| gpu.memory.filter(|(_, all)| *all > 0.0).map(|(used, all)| used / all))
+        },
+        rate("gpu.pcie", gpu.and_then(|gpu| gpu.pcie_rx)),
+    ]
+}
+
+fn watts(gpu: &GpuSignals) -> Option<Message> {
+    let watts = |power: f64| power.round() as i64;
+    let power = watts(gpu.power_w?);
+    Some(match gpu.limit_w {
+        Some(limit) => Message::new("stat-live-power").count("power", power).count("limit", watts(limit)),
+        None => Message::new("stat-live-power-alone").count("power", power),
+    })
+}
+
+fn of_host(view: &View<'_>) -> Vec<Reading> {
+    let signals = view.signals;
+    let process = signals.process.as_ref();
+    let workers = signals.workers.as_ref();
+    let apart = |process: &ProcessSignals| {
+        Message::new("stat-live-cpu").share("user", process.user).share("system", process.system)
+    };
+    let many = workers.map(|workers| Message::new("stat-live-workers").count("count", workers.pids.len()));
+    // Both, where there are both: half of the program's reads is no figure.
+    let read = match workers {
+        None => process.and_then(|process| process.read_rate),
+        Some(workers) => {
+            workers.read_rate.zip(process.and_then(|process| process.read_rate)).map(|(a, b)| a + b)
         }
-        rows.extend(rhythm(gpu).map(in_words));
-        rows.extend(disagreements(gpu));
-        if let Some((used, all)) = gpu.memory {
-            rows.push(
-                Message::new("stat-live-memory")
-                    .with("used", crate::message::Arg::Bytes(used as i64))
-                    .share("share", if all > 0.0 { used / all } else { 0.0 }),
-            );
-        }
-    }
-    if let Some(process) = &view.signals.process {
-        rows.push(Message::new("stat-live-cpu").share("user", process.user).share("system", process.system));
-    }
-    rows.extend(limits::rows(view));
-    if let Some(main) = &view.signals.main {
-        let mut doings: Vec<(Doing, f64)> = main
-            .counts
-            .keys()
-            .map(|&doing| (doing, main.share(doing)))
-            .filter(|(_, share)| *share >= 0.01)
-            .collect();
-        doings.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let words = doings.into_iter().map(|(doing, share)| {
-            crate::message::Arg::Message(Box::new(Message::new(words(doing)).share("value", share)))
-        });
-        rows.push(
-            Message::new("stat-live-main")
-                .count("samples", i64::from(main.samples))
-                .with("values", crate::message::Arg::List(words.collect())),
-        );
-    }
-    rows
+    };
+    vec![
+        Reading { detail: process.map(apart), ..share("cpu.program", process.map(ProcessSignals::cores)) },
+        Reading { detail: many, ..share("cpu.worker", workers.and_then(|workers| workers.busy)) },
+        share("cpu.cores", signals.cores_busy),
+        share("disk.wait", signals.machine.as_ref().and_then(|machine| machine.disk_wait)),
+        rate("disk.read", read),
+    ]
 }
 
-fn in_words(rhythm: Rhythm) -> Message {
-    match rhythm {
-        Rhythm::Flat => Message::new("stat-live-flat"),
-        Rhythm::Periodic { period_ns, .. } => Message::new("stat-live-dips").time("period", period_ns),
-        Rhythm::Irregular => Message::new("stat-live-irregular"),
-    }
+fn share(id: &'static str, value: Option<f64>) -> Reading {
+    Reading { id, value: value.filter(|value| value.is_finite()), unit: "share", detail: None }
 }
 
-/// Where instruments disagree, and why.
-fn disagreements(gpu: &GpuSignals) -> Vec<Message> {
-    /// Two that measure the same differ by less.
-    const APART: f64 = 0.1;
-    const BUSY: f64 = 0.9;
-    const COOL: f64 = 0.6;
-    let mut found = Vec::new();
-    if let Some(util) = gpu.util.filter(|util| gpu.is_counted && (util - gpu.resident).abs() >= APART) {
-        found.push(Message::new("stat-live-why-util").share("util", util).share("resident", gpu.resident));
-    }
-    let power = gpu.power_w.zip(gpu.limit_w).map(|(power, limit)| power / limit.max(1.0));
-    let hollow = gpu.sm.is_some_and(|sm| sm < gpu.resident / 2.0);
-    if let Some(power) = power.filter(|power| gpu.resident >= BUSY && *power < COOL) {
-        let id = if hollow { "stat-live-why-hollow" } else { "stat-live-why-cool" };
-        found.push(Message::new(id).share("resident", gpu.resident).share("power", power));
-    }
-    // Copy engines are not counted as resident.
-    const COPYING: f64 = 1e9;
-    if let Some(rate) = gpu.pcie_rx.filter(|rate| *rate >= COPYING && gpu.resident < 0.5) {
-        found.push(
-            Message::new("stat-live-why-copies")
-                .share("resident", gpu.resident)
-                .with("rate", crate::message::Arg::Bytes(rate as i64)),
-        );
-    }
-    found
-}
-
-fn words(doing: Doing) -> &'static str {
-    match doing {
-        Doing::WaitsForWorkers => "stat-live-do-waits",
-        Doing::PreparesData => "stat-live-do-prepares",
-        Doing::StartsLoader => "stat-live-do-starts",
-        Doing::Saves => "stat-live-do-saves",
-        Doing::Imports => "stat-live-do-imports",
-        Doing::Compiles => "stat-live-do-compiles",
-        Doing::Collects => "stat-live-do-collects",
-        Doing::EmptiesCache => "stat-live-do-empties",
-        Doing::WaitsForGil => "stat-live-do-gil",
-        Doing::Copies => "stat-live-do-copies",
-        Doing::Synchronises => "stat-live-do-syncs",
-        Doing::Logs => "stat-live-do-logs",
-        Doing::Communicates => "stat-live-do-communicates",
-        Doing::Evaluates => "stat-live-do-evaluates",
-        Doing::Optimizes => "stat-live-do-optimizes",
-        Doing::Backward => "stat-live-do-backward",
-        Doing::Launches => "stat-live-do-launches",
-        Doing::UserCode => "stat-live-do-user",
-        Doing::Unknown => "stat-live-do-unknown",
-    }
+fn rate(id: &'static str, value: Option<f64>) -> Reading {
+    Reading { unit: "bytes/s", ..share(id, value) }
 }

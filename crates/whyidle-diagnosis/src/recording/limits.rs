@@ -10,7 +10,7 @@ use crate::verdict::QualityNote;
 /// From this share of a limit on it is said.
 const TIGHT: f64 = 0.85;
 
-/// Rows for the table of instruments.
+/// Figures for `-v`.
 pub(crate) fn rows(view: &View<'_>) -> Vec<Message> {
     let mut rows = Vec::new();
     let bytes = |value: f64| Arg::Bytes(value as i64);
@@ -30,7 +30,6 @@ pub(crate) fn rows(view: &View<'_>) -> Vec<Message> {
                 .with("used", bytes(used))
                 .share("share", used / machine.memory.max(1.0)),
         );
-        rows.extend(machine.disk_wait.map(|share| Message::new("stat-live-disk-wait").share("share", share)));
     }
     if let Some((used, all)) = shm(view) {
         rows.push(Message::new("stat-live-shm").with("used", bytes(used)).share("share", used / all));

@@ -6,7 +6,9 @@
 //! the host is busy launching. What samples cannot tell apart is not told apart: the kinds of GPU work, and a
 //! read-back from a launch, need a trace.
 
+mod disagree;
 mod evidence;
+mod figures;
 mod findings;
 mod instruments;
 mod limits;
@@ -51,6 +53,10 @@ pub struct Run {
     pub missing: Vec<(String, String, String)>,
     /// Lines of the recording that made no sense.
     pub dropped: u64,
+    /// Its description is there and makes no sense.
+    pub undescribed: bool,
+    /// Tables that are there and cannot be read.
+    pub unread: Vec<String>,
     /// Lines that did.
     pub rows: u64,
     /// How many files the driving process may open.
@@ -181,7 +187,11 @@ pub fn judge_recording(
         replay: None,
         next,
         quality: evidence::notes(signals, run).into_iter().chain(limits::notes(&view)).collect(),
-        details: Details { statistics: instruments::table(&view), ..Details::default() },
+        details: Details {
+            instruments: Some(instruments::table(&view, view.resident, false)),
+            statistics: figures::figures(&view),
+            ..Details::default()
+        },
         inputs,
     })
 }
@@ -339,7 +349,8 @@ pub fn add_samples(verdict: &mut Verdict, signals: &Signals, known: &Known, run:
         finding.evidence.extend(evidence::of_wait(&view, &waits, finding.cause));
     }
     verdict.run = phases::ledger(signals.phases.as_ref(), Some(verdict.step.unprofiled.ns));
-    verdict.details.statistics.extend(instruments::table(&view));
+    verdict.details.instruments = Some(instruments::table(&view, Some(verdict.working_share), true));
+    verdict.details.statistics.extend(figures::figures(&view));
     verdict.quality.extend(evidence::notes(signals, run));
     verdict.quality.extend(limits::notes(&view));
     if let Some(note) = contradiction(verdict, &view, &waits) {

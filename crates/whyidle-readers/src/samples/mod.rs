@@ -28,6 +28,8 @@ pub struct Found {
     pub samples: Samples,
     /// Files that were read, with the rows or sightings in each.
     pub files: Vec<(&'static str, u64)>,
+    /// Names of files that are there and are no files.
+    pub unread: Vec<&'static str>,
     /// Lines left out.
     pub dropped: u64,
 }
@@ -38,6 +40,12 @@ pub struct Found {
 /// Where a file is there but cannot be read.
 pub fn read(dir: &Path) -> Result<Found, ReadError> {
     let mut found = Found::default();
+    for name in ["nvml.csv", "proc.csv", "threads.csv", "system.csv", "stacks.jsonl", "stacks.txt"] {
+        let path = dir.join(name);
+        if path.exists() && !path.is_file() {
+            found.unread.push(name);
+        }
+    }
     for name in ["nvml.csv", "proc.csv", "threads.csv", "system.csv"] {
         if let Some(bytes) = contents(&dir.join(name))? {
             let (table, dropped) = csv::read(&bytes);

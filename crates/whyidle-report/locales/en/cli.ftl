@@ -10,6 +10,7 @@ cli-list-causes = `whyidle explain` lists all causes
 read-io = { $path }: { $reason }
 read-empty = { $path } is empty
 read-not-a-trace = { $path } is not a profiler trace but { $found }
+read-newer-schema = { $path } was recorded by a later version of whyidle ({ $schema })
 read-unreadable = { $path } is unreadable from byte { $byte } on, before any event
 read-damaged = { $path }: the compressed data is damaged after { $byte } inflated bytes, before any event
 read-database = { $path }: the database cannot be read ({ $reason })
@@ -39,6 +40,7 @@ hint-dump-flight = set TORCH_NCCL_DUMP_ON_TIMEOUT=1 and TORCH_FR_DUMP_TEMP_FILE=
 hint-give-directory = give the directory that holds the traces
 hint-export-nsys = export the report of Nsight Systems: nsys export --type sqlite REPORT.nsys-rep
 hint-give-file = unpack it and give the file itself
+hint-update = read it with that version of whyidle, or a later one
 hint-unpack = unpack it first
 hint-download-again = download the file again: this is a page about it, perhaps a login
 hint-make-digest = `whyidle digest TRACE… -o FILE` makes one, with this version of whyidle.

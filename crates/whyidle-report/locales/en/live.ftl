@@ -133,33 +133,68 @@ fix-power-throttle = Check cooling and power limit: the hardware holds the clock
 
 ## The table of instruments (-v)
 
-stat-live-gpu = GPU { $gpu }: { $values }
-stat-live-util = nvidia-smi utilisation { $value }
-stat-live-util-memory = memory utilisation { $value }
-stat-live-resident = resident { $value }
-stat-live-sm = multiprocessors { $value }
-stat-live-occupancy = warps { $value }
-stat-live-tensor = tensor cores { $value }
-stat-live-fp32 = fp32 { $value }
-stat-live-dram = memory bandwidth { $value }
-stat-live-power = Power { $power } W of { $limit } W; at the software power cap in { $capped } of the samples, as busy cards are.
-stat-live-memory = GPU memory in use: { $used } ({ $share }).
+instrument-gpu-util = nvidia-smi utilisation
+instrument-gpu-util-counts = time with any kernel, by windows
+instrument-gpu-util-memory = memory utilisation
+instrument-gpu-util-memory-counts = time with an access to memory
+instrument-gpu-resident = resident
+instrument-gpu-resident-counts = time with a kernel, by counters
+instrument-gpu-sm = multiprocessors
+instrument-gpu-sm-counts = SMs with work
+instrument-gpu-warps = warps
+instrument-gpu-warps-counts = warps in use, of all
+instrument-gpu-tensor = tensor cores
+instrument-gpu-tensor-counts = cycles in use
+instrument-gpu-fp32 = fp32
+instrument-gpu-fp32-counts = cycles in use
+instrument-gpu-dram = memory bandwidth
+instrument-gpu-dram-counts = bytes moved, of the peak
+instrument-gpu-power = power
+instrument-gpu-power-counts = of the limit
+instrument-gpu-memory = GPU memory
+instrument-gpu-memory-counts = the most in use
+instrument-gpu-pcie = from the host
+instrument-gpu-pcie-counts = bytes over PCIe
+instrument-step-working = working share
+instrument-step-working-counts = of the step
+instrument-cpu-program = CPU, training process
+instrument-cpu-program-counts = of one core
+instrument-cpu-worker = CPU, loader worker
+instrument-cpu-worker-counts = of one core, the mean
+instrument-cpu-cores = CPU, all cores
+instrument-cpu-cores-counts = of the machine, whoever uses them
+instrument-disk-wait = disk wait
+instrument-disk-wait-counts = cores that wait for a disk
+instrument-disk-read = disk reads
+instrument-disk-read-counts = of the program, from storage
+stat-live-power = { $power } W of { $limit } W
+stat-live-power-alone = { $power } W, limit unknown
+stat-live-memory = { $used } of { $all }
+stat-live-cpu = own code { $user }, kernel { $system }
+stat-live-workers = { $count ->
+    [one] 1 worker
+   *[other] { $count } workers
+}
+stat-live-working-traced = from the trace
+stat-live-working-sampled = from the GPU's samples
+stat-live-why-util = nvidia-smi says { $util }, the card's counters { $resident }: nvidia-smi asks whether any kernel ran within its sampling window, the counters add up the time.
+stat-live-why-util-step = nvidia-smi says { $util }, the card's counters { $resident }: nvidia-smi asks whether any kernel ran within a window of up to a second, against a step of { $step }; the counters add up the time.
+stat-live-why-hollow = Busy { $busy } of the time, with { $sm } of the multiprocessors at work and { $power } of the power limit: one small kernel at a time, or a collective that waits; busy says that a kernel is there, not how much of the GPU it fills.
+stat-live-why-few = Busy { $busy } of the time, with { $sm } of the multiprocessors at work: one small kernel at a time, or a collective that waits.
+stat-live-why-cool = Busy { $busy } of the time at { $power } of the power limit: its kernels neither fill the arithmetic units nor the memory bandwidth.
+stat-live-why-memory = Memory utilisation says { $time }, memory bandwidth { $bytes }: the one counts time with an access, the other bytes against the peak.
+stat-live-why-copies = { $rate } a second arrive from the host while the GPU is busy { $resident } of the time: copies keep neither multiprocessors nor nvidia-smi busy.
+stat-live-why-core = A process uses { $one } of a core while all cores together are { $all } busy: Python runs on one core at a time, and the average over cores hides a full one.
 stat-live-flat = The busy share hardly changes from sample to sample: no dips.
 stat-live-dips = The busy share dips every { $period }: periodic dips point to data, or to something that comes every few steps.
 stat-live-irregular = The busy share changes without a period.
-stat-live-why-util = nvidia-smi says { $util }, the card's counters { $resident }: nvidia-smi asks whether any kernel ran within its sampling window, the counters add up the time.
-stat-live-why-hollow = Busy { $resident } of the time at { $power } of the power limit, with few multiprocessors at work: small kernels, or a collective that waits.
-stat-live-why-cool = Busy { $resident } of the time at { $power } of the power limit: its kernels neither fill the arithmetic units nor the memory bandwidth.
-stat-live-why-copies = { $rate } a second arrive from the host while the GPU is busy { $resident } of the time: copies keep neither multiprocessors nor nvidia-smi busy.
 stat-live-workers-memory = { $count ->
     [one] 1 loader worker holds
    *[other] { $count } loader workers hold
 } { $memory } of memory, shared pages counted in each.
 stat-live-host-memory = Memory of the machine: { $used } in use at most ({ $share }).
-stat-live-disk-wait = Cores wait for a disk { $share } of the time.
 stat-live-shm = /dev/shm: { $used } in use at most ({ $share }).
 stat-live-files = Open files of the training process: { $open } of { $limit } allowed.
-stat-live-cpu = The driving process uses { $user } of a core for itself and { $system } in the kernel.
 stat-live-main = Main thread, { $samples } samples: { $values }
 stat-live-do-waits = waiting for workers { $value }
 stat-live-do-prepares = preparing data { $value }
@@ -205,6 +240,8 @@ note-live-cut-short = The watch was interrupted after { $time }: the verdict is 
 note-live-memory-tight = { $share } of the machine's memory is in use: the system may end a loader worker, or the program.
 note-live-shm-tight = { $share } of /dev/shm is in use: loader workers hand batches over through it and end with a bus error when it is full. In a container: --shm-size or --ipc=host.
 note-live-files-tight = The training process has { $share } of the files open that it may: raise `ulimit -n`.
+note-live-undescribed = The recording's description (recording.json) makes no sense: the verdict rests on its tables alone.
+note-live-unread = { $name } is there but is no file: nothing of it was read.
 note-live-dropped = { $count ->
     [one] 1 line of the recording was cut off or made no sense
    *[other] { $count } lines of the recording were cut off or made no sense

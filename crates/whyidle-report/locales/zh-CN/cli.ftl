@@ -10,6 +10,7 @@ cli-list-causes = `whyidle explain` 会列出所有原因
 read-io = { $path }：{ $reason }
 read-empty = { $path } 是空的
 read-not-a-trace = { $path } 不是 profiler 的 trace，而是{ $found }
+read-newer-schema = { $path } 由更新版本的 whyidle 记录（{ $schema }）
 read-unreadable = { $path } 从第 { $byte } 字节起无法解析，此前没有任何事件
 read-damaged = { $path }：解压到 { $byte } 字节后压缩数据损坏，此前没有任何事件
 read-database = { $path }：数据库无法读取（{ $reason }）
@@ -39,6 +40,7 @@ hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUM
 hint-give-directory = 给出 trace 所在的目录
 hint-export-nsys = 导出 Nsight Systems 的报告：nsys export --type sqlite REPORT.nsys-rep
 hint-give-file = 解压后直接给出文件本身
+hint-update = 用该版本或更新版本的 whyidle 读取
 hint-unpack = 先解压
 hint-download-again = 重新下载文件：这是一个网页，可能是登录页
 hint-make-digest = 用同一版本的 whyidle 生成：`whyidle digest TRACE… -o FILE`。

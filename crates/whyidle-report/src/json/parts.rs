@@ -4,8 +4,8 @@ use super::words::{ms, rounded, text};
 use crate::Catalog;
 use serde_json::{Map, Value, json};
 use whyidle_diagnosis::{
-    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Line, LineKind, RunLedger,
-    RunLine, Rung, Step, Subject, Total,
+    Answer, Change, CriticalPath, Details, Evidence, Finding, Gain, Input, Instruments, Line, LineKind,
+    Reading, RunLedger, RunLine, Rung, Step, Subject, Total,
 };
 
 pub(super) fn input(input: &Input) -> Value {
@@ -163,7 +163,24 @@ pub(super) fn details(catalog: &Catalog, details: &Details) -> Value {
         "operators": totals(&details.operators),
         "modules": totals(&details.modules),
         "gaps": totals(&details.gaps),
+        "instruments": details.instruments.as_ref().map(|found| instruments(catalog, found)),
         "statistics": details.statistics.iter().map(|figure| text(catalog, figure)).collect::<Vec<_>>(),
+    })
+}
+
+fn instruments(catalog: &Catalog, found: &Instruments) -> Value {
+    let reading = |reading: &Reading| {
+        json!({
+            "id": reading.id,
+            "value": reading.value.map(rounded),
+            "unit": reading.unit,
+            "detail": reading.detail.as_ref().map(|detail| text(catalog, detail)),
+        })
+    };
+    json!({
+        "gpu": found.gpu,
+        "readings": found.readings.iter().map(reading).collect::<Vec<_>>(),
+        "disagreements": found.disagreements.iter().map(|why| text(catalog, why)).collect::<Vec<_>>(),
     })
 }
 

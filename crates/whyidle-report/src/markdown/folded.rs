@@ -5,9 +5,9 @@ use super::{
     count, fold,
     set::{code, code_block, prose, table},
 };
-use crate::Catalog;
+use crate::{Catalog, instruments};
 use fluent_bundle::FluentValue;
-use whyidle_diagnosis::{Finding, Input, Total, Verdict};
+use whyidle_diagnosis::{Finding, Input, Instruments, Total, Verdict};
 
 /// Rows of a table.
 const ROWS: usize = 12;
@@ -25,12 +25,32 @@ pub(super) fn details(verdict: &Verdict, catalog: &Catalog) -> String {
     ] {
         parts.push(fold(&catalog.word(title), &totals_table(totals, per, catalog)));
     }
+    parts.extend(details.instruments.as_ref().map(|found| instruments_table(found, catalog)));
     let figures: Vec<_> =
         details.statistics.iter().map(|figure| format!("- {}", prose(&catalog.message(figure)))).collect();
     parts.push(fold(&catalog.word("report-statistics"), &figures.join("\n")));
     parts.push(inputs(&verdict.inputs, catalog));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
+}
+
+/// What each instrument says; below, where they disagree.
+fn instruments_table(found: &Instruments, catalog: &Catalog) -> String {
+    let [name, value, counts] = instruments::heads(catalog);
+    let rows: Vec<Vec<String>> = instruments::rows(found, catalog)
+        .iter()
+        .map(|row| row.iter().map(|cell| prose(cell)).collect())
+        .collect();
+    let mut body = table(&[(name, false), (value, true), (counts, false)], &rows);
+    let sentences: Vec<_> = found
+        .disagreements
+        .iter()
+        .map(|sentence| format!("- {}", prose(&catalog.message(sentence))))
+        .collect();
+    if !sentences.is_empty() {
+        body = format!("{body}\n\n{}", sentences.join("\n"));
+    }
+    fold(&instruments::title(found, catalog), &body)
 }
 
 pub(super) fn inputs(inputs: &[Input], catalog: &Catalog) -> String {

@@ -28,7 +28,7 @@ const MESSAGE_PREFIXES: [&str; 17] = [
 const PAGE: [&str; 6] = ["name", "title", "what", "seen", "remedy", "traps"];
 
 /// Entries that are looked up by an id of an enumeration.
-const ENUMERATED: [(&str, &[&str]); 7] = [
+const ENUMERATED: [(&str, &[&str]); 8] = [
     (
         "basis-",
         &["given", "measured", "estimated", "traced", "given-range", "measured-range", "estimated-range"],
@@ -39,6 +39,45 @@ const ENUMERATED: [(&str, &[&str]); 7] = [
     (
         "report-steps-",
         &["profiler-step", "optimizer-step", "repetition", "window", "recorded", "batches", "second"],
+    ),
+    (
+        "instrument-",
+        &[
+            "gpu-util",
+            "gpu-util-counts",
+            "gpu-util-memory",
+            "gpu-util-memory-counts",
+            "gpu-resident",
+            "gpu-resident-counts",
+            "gpu-sm",
+            "gpu-sm-counts",
+            "gpu-warps",
+            "gpu-warps-counts",
+            "gpu-tensor",
+            "gpu-tensor-counts",
+            "gpu-fp32",
+            "gpu-fp32-counts",
+            "gpu-dram",
+            "gpu-dram-counts",
+            "gpu-power",
+            "gpu-power-counts",
+            "gpu-memory",
+            "gpu-memory-counts",
+            "gpu-pcie",
+            "gpu-pcie-counts",
+            "step-working",
+            "step-working-counts",
+            "cpu-program",
+            "cpu-program-counts",
+            "cpu-worker",
+            "cpu-worker-counts",
+            "cpu-cores",
+            "cpu-cores-counts",
+            "disk-wait",
+            "disk-wait-counts",
+            "disk-read",
+            "disk-read-counts",
+        ],
     ),
     ("line-", &["working-resident", "rest-host", "host-gil", "host-contention", "run-epoch"]),
     (

@@ -88,6 +88,7 @@ fn details() -> Details {
         operators: vec![total("aten::mm", "working.matmul", 96, 60 * MS, 900_000)],
         modules: Vec::new(),
         gaps: vec![total("data.workers", "data.workers", 1, 90 * MS, 90 * MS)],
+        instruments: None,
         statistics: vec![Message::new("sample.launches").count("count", 1240).time("time", 18_400)],
     }
 }

@@ -4,10 +4,10 @@ use super::{
     canvas::{Canvas, Role},
     wrap::shortened,
 };
-use crate::{Catalog, label::traced_ends};
+use crate::{Catalog, instruments, label::traced_ends};
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
-use whyidle_diagnosis::{Step, Total, Verdict};
+use whyidle_diagnosis::{Instruments, Step, Total, Verdict};
 
 /// Rows of a table.
 const ROWS: usize = 12;
@@ -22,6 +22,9 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict) {
     write_table(canvas, catalog, "report-operators", &details.operators, steps);
     write_table(canvas, catalog, "report-modules", &details.modules, steps);
     write_table(canvas, catalog, "report-gaps", &details.gaps, 1);
+    if let Some(found) = &details.instruments {
+        write_instruments(canvas, catalog, found);
+    }
     if !details.statistics.is_empty() {
         heading(canvas, catalog, "report-statistics");
         for figure in &details.statistics {
@@ -74,6 +77,28 @@ fn write_table(canvas: &mut Canvas, catalog: &Catalog, title: &str, totals: &[To
     if totals.len() > ROWS {
         let hidden = [("count", FluentValue::from((totals.len() - ROWS) as f64))];
         canvas.to(2).put(Role::Faint, &catalog.format("report-more-rows", &hidden)).end();
+    }
+}
+
+/// What each instrument says; below, where they disagree.
+fn write_instruments(canvas: &mut Canvas, catalog: &Catalog, found: &Instruments) {
+    canvas.blank();
+    canvas.to(2).put(Role::Strong, &instruments::title(found, catalog)).end();
+    let heads = instruments::heads(catalog);
+    let rows = instruments::rows(found, catalog);
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].width());
+        cells.max().unwrap_or(0).max(heads[column].width())
+    };
+    let says = 2 + width(0) + 2 + width(1);
+    let mut put = |role: Role, [name, value, counts]: &[String; 3]| {
+        canvas.to(2).put(role, name).right(role, value, says).to(says + 2);
+        canvas.flow_to(Role::Faint, counts, says + 2);
+    };
+    put(Role::Faint, &heads);
+    rows.iter().for_each(|row| put(Role::Plain, row));
+    for sentence in &found.disagreements {
+        canvas.to(2).flow(Role::Plain, &catalog.message(sentence));
     }
 }
 

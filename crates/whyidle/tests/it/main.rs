@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod help;
+mod instruments;
 mod layering;
 mod licences;
 mod plan;

@@ -34,12 +34,12 @@ const SHIPPED: [(&str, &str, &str); 21] = [
     ("attached_two_ranks", "data.in_process", "slow_tokenise"),
 ];
 
-fn recordings() -> PathBuf {
+pub(crate) fn recordings() -> PathBuf {
     root().join("crates/whyidle/tests/recordings")
 }
 
 /// The JSON report on a recording.
-fn diagnosed(dir: &Path) -> Value {
+pub(crate) fn diagnosed(dir: &Path) -> Value {
     let run = run(&["diagnose", &dir.display().to_string(), "--format", "json"]);
     assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{}", dir.display());
     serde_json::from_str(&run.out).unwrap()
@@ -131,7 +131,11 @@ fn recordings_without_a_part_still_get_what_the_rest_carries() {
 }
 
 /// A copy of a shipped recording without some of its files; `change` sees the rest.
-fn copied(name: &str, without: &[&str], change: impl Fn(&str, String) -> String) -> tempfile::TempDir {
+pub(crate) fn copied(
+    name: &str,
+    without: &[&str],
+    change: impl Fn(&str, String) -> String,
+) -> tempfile::TempDir {
     let target = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(recordings().join(name)).unwrap() {
         let path = entry.unwrap().path();
@@ -143,7 +147,7 @@ fn copied(name: &str, without: &[&str], change: impl Fn(&str, String) -> String)
     target
 }
 
-fn as_it_is(_: &str, text: String) -> String {
+pub(crate) fn as_it_is(_: &str, text: String) -> String {
     text
 }
 
@@ -221,6 +225,42 @@ fn a_damaged_file_costs_confidence() {
     assert_eq!((primary(&report), report["verdict"]["confidence"].as_str()), ("data.workers", Some("low")));
     let doubts = report["verdict"]["doubts"].as_array().unwrap();
     assert!(doubts.iter().any(|doubt| doubt["msg"] == "doubt-live-damaged"), "{doubts:?}");
+}
+
+/// How often a note was made of a recording.
+fn noted(report: &Value, code: &str) -> u64 {
+    let notes = report["quality"].as_array().unwrap();
+    notes.iter().filter(|note| note["code"] == code).map(|note| note["count"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_bad_description_leaves_the_tables_and_is_said() {
+    let name = "attached_workers";
+    for text in ["{\"schema\": \"whyidle.rec", "[]"] {
+        let bad =
+            copied(name, &[], |file, whole| if file == "recording.json" { text.to_owned() } else { whole });
+        let report = diagnosed(bad.path());
+        assert_eq!((primary(&report), noted(&report, "undescribed")), ("data.workers", 1));
+    }
+    let newer = copied(name, &[], |_, text| text.replace("whyidle.recording/1", "whyidle.recording/2"));
+    let refused = run(&["diagnose", &newer.path().display().to_string()]);
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("whyidle.recording/2") && refused.err.contains("later"), "{}", refused.err);
+}
+
+#[test]
+fn tables_that_are_none_and_rows_from_before_the_watch_are_said() {
+    let folder = copied("attached_workers", &["system.csv"], as_it_is);
+    fs::create_dir(folder.path().join("system.csv")).unwrap();
+    assert_eq!(noted(&diagnosed(folder.path()), "table-unread"), 1);
+    let early = copied("attached_workers", &[], |file, text| {
+        let Some((head, rows)) = text.split_once('\n').filter(|_| file == "nvml.csv") else { return text };
+        let first = rows.lines().next().unwrap();
+        let (_, values) = first.split_once(',').unwrap();
+        format!("{head}\n1.5,{values}\n{rows}")
+    });
+    let report = diagnosed(early.path());
+    assert_eq!((primary(&report), noted(&report, "rows-dropped")), ("data.workers", 1));
 }
 
 #[test]
