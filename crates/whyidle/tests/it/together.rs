@@ -208,3 +208,15 @@ fn a_collective_is_known_by_its_operator_whatever_its_kernel_is_called() {
     assert_eq!(renamed["ledger"], verdict["ledger"]);
     assert_eq!(renamed["together"]["groups"], verdict["together"]["groups"]);
 }
+
+#[test]
+fn a_forbidden_path_is_named_and_its_gain_is_what_was_measured() {
+    // The same program with the path allowed: 79.6 ms.
+    const MEASURED_MS: f64 = 79.6;
+    let verdict = json(&["trace", "testdata/no_p2p"]);
+    assert_eq!(verdict["verdict"]["primary"], "comm.link", "{}", verdict["verdict"]);
+    let finding = &verdict["findings"][0];
+    assert!(finding["evidence"].to_string().contains("NCCL_P2P_DISABLE"), "{finding}");
+    let after = finding["gain"]["step_ms_after"].as_f64().unwrap();
+    assert!((after / MEASURED_MS - 1.0).abs() < 0.1, "{after} ms");
+}
