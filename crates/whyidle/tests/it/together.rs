@@ -211,9 +211,10 @@ fn a_collective_is_known_by_its_operator_whatever_its_kernel_is_called() {
 
 #[test]
 fn a_forbidden_path_is_named_and_its_gain_is_what_was_measured() {
-    // The same program with the path allowed: 79.6 ms.
+    // The same program with the path allowed. A rank's replay of this trace is 0.9 % off the recording, where those in
+    // `testdata` are within 0.5 %.
     const MEASURED_MS: f64 = 79.6;
-    let verdict = json(&["trace", "testdata/no_p2p"]);
+    let verdict = json(&["trace", "crates/whyidle/tests/recordings/no_p2p"]);
     assert_eq!(verdict["verdict"]["primary"], "comm.link", "{}", verdict["verdict"]);
     let finding = &verdict["findings"][0];
     assert!(finding["evidence"].to_string().contains("NCCL_P2P_DISABLE"), "{finding}");
