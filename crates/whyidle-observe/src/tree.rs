@@ -251,10 +251,12 @@ fn choose_drivers(tree: &Tree, shown: &Shown) -> BTreeSet<u32> {
     let mut chosen = BTreeSet::new();
     for (head, family) in families {
         let trains: Vec<u32> = family.iter().filter(|m| shown.trains(m)).map(|m| m.pid).collect();
-        match trains.is_empty() {
-            true if any_gpu => drop(chosen.insert(head)),
-            true => drop(chosen.insert(at_work(tree, &family, head, shown))),
-            false => chosen.extend(trains),
+        if !trains.is_empty() {
+            chosen.extend(trains);
+        } else if any_gpu {
+            chosen.insert(head);
+        } else {
+            chosen.insert(at_work(tree, &family, head, shown));
         }
     }
     chosen

@@ -169,6 +169,10 @@ pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
             files.extend(find_traces(path)?.into_iter().map(|path| File { path, in_directory }));
         }
     }
+    // Logs alone are no traces, and reading one says so.
+    if files.is_empty() {
+        files.extend(question.paths.first().map(|path| File { path: path.clone(), in_directory: false }));
+    }
     Ok(files)
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{LineKind, Message, Verdict};
 use whyidle_report::{bar, wrap};
 
-use super::pen::Pen;
+use super::pen::{Pen, clipped};
 use super::theme::Tone;
 use crate::state::{Program, State};
 
@@ -147,11 +146,7 @@ fn prose(text: &str, y: usize, tone: Tone, pen: &mut Pen<'_>) -> usize {
 
 /// The line with an ellipsis at its end, in at most `width` columns.
 fn cut_off(line: &str, width: usize) -> String {
-    let mut line = line.to_owned();
-    while line.width() >= width.max(1) {
-        line.pop();
-    }
-    line + "…"
+    clipped(&format!("{line}…"), width)
 }
 
 #[cfg(test)]

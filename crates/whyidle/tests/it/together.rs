@@ -221,3 +221,13 @@ fn a_forbidden_path_is_named_and_its_gain_is_what_was_measured() {
     let after = finding["gain"]["step_ms_after"].as_f64().unwrap();
     assert!((after / MEASURED_MS - 1.0).abs() < 0.1, "{after} ms");
 }
+
+#[test]
+fn a_log_without_traces_is_none() {
+    let log = "crates/whyidle-readers/testdata/nccl/p2p/nccl_rank0.log";
+    for command in [vec!["trace", log], vec!["digest", log, "-o", "-"]] {
+        let output = whyidle(&command);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("is not a profiler trace"), "{}", text(&output.stderr));
+    }
+}
