@@ -41,6 +41,14 @@ pub enum ReadError {
         /// What it looks like.
         found: Found,
     },
+    /// The file is of no kind that whyidle reads.
+    #[error("{}: no evidence but {}", path.display(), found.id())]
+    NotEvidence {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        found: Found,
+    },
     /// A directory without dumps or logs.
     #[error("{}: no dump in this directory", path.display())]
     NoDump {
@@ -99,9 +107,10 @@ impl ReadError {
     pub fn id(&self) -> &'static str {
         match self {
             Self::Io { .. } => "read-io",
-            Self::NotATrace { found: Found::Empty, .. } | Self::NotADump { found: Found::Empty, .. } => {
-                "read-empty"
-            }
+            Self::NotATrace { found: Found::Empty, .. }
+            | Self::NotADump { found: Found::Empty, .. }
+            | Self::NotEvidence { found: Found::Empty, .. } => "read-empty",
+            Self::NotEvidence { .. } => "read-not-evidence",
             Self::NotADump { .. } => "read-not-a-dump",
             Self::NoDump { .. } => "read-no-dump",
             Self::NotATrace { .. } => "read-not-a-trace",
@@ -121,6 +130,7 @@ impl ReadError {
             Self::Io { path, .. }
             | Self::NotATrace { path, .. }
             | Self::NotADump { path, .. }
+            | Self::NotEvidence { path, .. }
             | Self::NoDump { path }
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
@@ -140,8 +150,8 @@ impl ReadError {
             Self::Io { source, .. } => args.push(("reason", source.to_string())),
             Self::NewerSchema { schema, .. } => args.push(("schema", schema.clone())),
             Self::Database { reason, .. } => args.push(("reason", reason.clone())),
-            Self::NotATrace { found, .. } | Self::NotADump { found, .. } => {
-                args.push(("found", found.id().to_owned()))
+            Self::NotATrace { .. } | Self::NotADump { .. } | Self::NotEvidence { .. } => {
+                args.extend(self.found().map(|found| ("found", found.id().to_owned())));
             }
             Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
                 args.push(("byte", byte.to_string()))
@@ -149,6 +159,17 @@ impl ReadError {
             Self::NoTrace { .. } | Self::NotADigest { .. } | Self::NoDump { .. } => {}
         }
         args
+    }
+
+    /// What the file looks like, where it is something else than was asked for.
+    #[must_use]
+    pub fn found(&self) -> Option<Found> {
+        match self {
+            Self::NotATrace { found, .. }
+            | Self::NotADump { found, .. }
+            | Self::NotEvidence { found, .. } => Some(*found),
+            _ => None,
+        }
     }
 
     /// What the user can do about it.
@@ -161,6 +182,10 @@ impl ReadError {
             }
             Self::Io { .. } => None,
             Self::NotATrace { found, .. } => found.hint(),
+            Self::NotEvidence {
+                found: Found::Json | Found::Text | Found::Binary | Found::Pickle, ..
+            } => Some(Hint::GiveEvidence),
+            Self::NotEvidence { found, .. } => found.hint(),
             Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
             Self::NewerSchema { .. } => Some(Hint::Update),
             Self::Database { .. } => Some(Hint::ExportNsys),
@@ -238,6 +263,8 @@ ids! {
         ExportAgain = "export-again";
         /// Record a trace first.
         RecordTrace = "record-trace";
+        /// Give something that is read.
+        GiveEvidence = "give-evidence";
         /// Let the program write dumps first.
         DumpFlight = "dump-flight";
         /// Give the directory that holds the snapshot, not the pickle.

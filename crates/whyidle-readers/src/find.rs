@@ -88,6 +88,47 @@ pub fn find_dumps(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
     Ok(dumps)
 }
 
+/// What `path` holds of evidence, each file by its content and in natural order. A file is itself; of a directory, every
+/// file of a format that whyidle reads. Directories inside are not entered.
+///
+/// # Errors
+/// Where the path cannot be read, or is a file of no format that whyidle reads.
+pub fn find_evidence(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
+    let failed = |error| ReadError::io(path, error);
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_dir() {
+        // What is no regular file can be read only once: it is taken for a trace, whose reader says what it is not.
+        if !metadata.is_file() {
+            return Ok(vec![(path.to_owned(), Format::Kineto)]);
+        }
+        let head = source::head(File::open(path).map_err(failed)?, HEAD).map_err(failed)?;
+        let format = format_of(path, &head).ok_or_else(|| ReadError::NotEvidence {
+            path: path.to_owned(),
+            found: no_json(&head, path).unwrap_or(Found::Json),
+        })?;
+        return Ok(vec![(path.to_owned(), format)]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if !file.is_file() {
+            continue;
+        }
+        // A file that cannot be opened is whoever's who reads it.
+        let head = File::open(&file).and_then(|file| source::head(file, HEAD)).unwrap_or_default();
+        if let Some(format) = format_of(&file, &head) {
+            found.push((file, format));
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| natural(&a.to_string_lossy(), &b.to_string_lossy()));
+    Ok(found)
+}
+
+/// The format of the file that begins with `head`.
+fn format_of(file: &Path, head: &[u8]) -> Option<Format> {
+    sniff(head).filter(|format| *format != Format::Sqlite || crate::nsys::is_export(file))
+}
+
 fn is_trace(file: &Path) -> bool {
     let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if name.ends_with(".sqlite") {

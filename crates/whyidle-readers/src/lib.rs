@@ -37,7 +37,7 @@ use std::path::Path;
 use whyidle_model::Trace;
 
 pub use error::{Found, Hint, ReadError};
-pub use find::{find_dumps, find_logs, find_traces};
+pub use find::{find_dumps, find_evidence, find_logs, find_traces};
 pub use sniff::{Format, sniff};
 
 /// How to read.

@@ -7,9 +7,11 @@
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
 //!   [`plan_refusal_json`] – why there is none.
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
+//! * [`EvidenceReport`] and `render_evidence_*` – what was recorded beside traces and samples, below the verdict.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
+mod evidence;
 mod explain;
 mod instruments;
 mod json;
@@ -28,6 +30,10 @@ mod tests;
 mod text;
 
 pub use catalog::Catalog;
+pub use evidence::{
+    Contribution, EvidenceReport, Reached, render_evidence_json, render_evidence_markdown,
+    render_evidence_text,
+};
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;

@@ -22,10 +22,10 @@ pub(crate) struct Args {
     #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"])]
     pub(crate) lang: Option<String>,
     /// When to use colour
-    #[arg(long, global = true, display_order = 901, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 901, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_short_help = true)]
     pub(crate) color: When,
     /// When to show progress on standard error
-    #[arg(long, global = true, display_order = 902, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 902, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_short_help = true)]
     pub(crate) progress: When,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Top(TopOptions),
     /// Check the machine, and a running program, for settings that cost speed
     Check(CheckOptions),
-    /// Give the verdict of a recording, with or without a trace in it
+    /// Give the verdict of a recording, or of files of other tools
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where
     Ranks(RanksOptions),
@@ -312,13 +312,14 @@ pub(crate) struct CheckOptions {
 /// Options of `diagnose`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  whyidle diagnose whyidle-recording/\n  whyidle diagnose runs/42/ -v --format json\n\n\
+    after_help = "Examples:\n  whyidle diagnose whyidle-recording/\n  whyidle diagnose runs/42/ -v --format json\n  \
+    whyidle diagnose trace.json.gz memory_snapshot.pickle\n\n\
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
 )]
 pub(crate) struct DiagnoseOptions {
-    /// A directory that `attach` or `run` wrote, or any directory with samples or traces
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
+    /// A directory that `attach` or `run` wrote, or any directory or files with evidence: told by content, not by name
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
     /// The true step time in milliseconds, measured without a profiler
     #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,

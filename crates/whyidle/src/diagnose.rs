@@ -1,4 +1,4 @@
-//! `whyidle diagnose`: the verdict of a recording, from its traces and its samples together.
+//! The verdict of a recording, from its traces and its samples together.
 
 use std::path::Path;
 
@@ -11,14 +11,9 @@ use whyidle_model::{Samples, Severity, Trace};
 use whyidle_readers::recording::{self, Driver, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
-use crate::args::DiagnoseOptions;
 use crate::output::Output;
-use crate::show::{NoVerdict, show};
+use crate::show::NoVerdict;
 use crate::trace::{self, Question};
-
-pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
-    show(&verdict(&options.dir, options.step_ms, output), options.showing, output)
-}
 
 /// A recording's samples, ready to be judged.
 struct Watched {

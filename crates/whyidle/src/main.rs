@@ -7,6 +7,7 @@ mod attach;
 mod check;
 mod diagnose;
 mod digest;
+mod evidence;
 mod explain;
 mod generate;
 #[cfg(target_os = "linux")]
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     start_threads();
     let code = match &args.command {
         Some(Command::Trace(options)) => trace::run(options, &output),
-        Some(Command::Diagnose(options)) => diagnose::run(options, &output),
+        Some(Command::Diagnose(options)) => evidence::run(options, &output),
         Some(Command::Digest(options)) => digest::digest(options, &output),
         Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),

@@ -130,10 +130,8 @@ impl Output {
     pub(crate) fn read_error(&self, error: &ReadError) {
         let mut message = Message::new(error.id());
         for (name, value) in error.args() {
-            message = match (name, error) {
-                ("found", ReadError::NotATrace { found, .. }) => {
-                    message.message("found", Message::new(found.message()))
-                }
+            message = match error.found() {
+                Some(found) if name == "found" => message.message("found", Message::new(found.message())),
                 _ => message.name(name, value),
             };
         }

@@ -133,7 +133,7 @@ fn quality(notes: &[&ImportNotes]) -> Vec<QualityNote> {
 }
 
 /// Why the evidence carries no result: the reason and what to do.
-fn refuse(report: &RanksReport) -> Option<(&'static str, &'static str)> {
+pub(crate) fn refuse(report: &RanksReport) -> Option<(&'static str, &'static str)> {
     let facts: &FlightFacts = report.flight.as_ref()?;
     if flight::apart(&report.dumps).is_some() {
         return Some(("cli-ranks-runs", "cli-ranks-apart-hint"));

@@ -18,6 +18,7 @@ read-no-trace = there is no trace in { $path }
 read-not-a-digest = { $path } holds no digest of a rank
 read-not-a-dump = { $path } is neither a flight recorder's dump nor a log of NCCL but { $found }
 read-no-dump = there is no flight recorder's dump and no log of NCCL in { $path }
+read-not-evidence = { $path } is nothing that whyidle reads but { $found }
 
 found-empty = an empty file
 found-pickle = a Python pickle
@@ -36,6 +37,7 @@ found-binary = binary data
 hint-check-path = check the path
 hint-export-again = export the trace again, and let the program finish writing it
 hint-record-trace = record one with torch.profiler and export_chrome_trace("trace.json.gz")
+hint-give-evidence = whyidle reads traces of PyTorch and Nsight Systems, recordings, flight recorders and logs of NCCL
 hint-dump-flight = set TORCH_NCCL_DUMP_ON_TIMEOUT=1 and TORCH_FR_DUMP_TEMP_FILE=/path/prefix_ before the run; NCCL_DEBUG=INFO and NCCL_DEBUG_FILE for logs
 hint-give-directory = give the directory that holds the traces
 hint-export-nsys = export the report of Nsight Systems: nsys export --type sqlite REPORT.nsys-rep
@@ -105,3 +107,6 @@ cli-value-every = give every:K with a K from 2 to 10,000
 cli-value-schedule = give gpipe, 1f1b, interleaved:V or zero-bubble
 cli-value-interleaved = give interleaved:V with a V from 2 to 10,000
 cli-value-unfit = this is no such value
+
+cli-several-recordings = several directories: a verdict is of one recording
+cli-several-recordings-hint = give one directory; traces of several ranks go to `whyidle trace`

@@ -18,6 +18,7 @@ read-no-trace = { $path } 里没有 trace
 read-not-a-digest = { $path } 里没有 rank 摘要
 read-not-a-dump = { $path } 既不是 flight recorder 的 dump，也不是 NCCL 日志，而是{ $found }
 read-no-dump = { $path } 里没有 flight recorder 的 dump，也没有 NCCL 日志
+read-not-evidence = { $path } 不是 whyidle 能读取的内容，而是{ $found }
 
 found-empty = 一个空文件
 found-pickle = 一个 Python pickle 文件
@@ -36,6 +37,7 @@ found-binary = 二进制数据
 hint-check-path = 检查路径
 hint-export-again = 重新导出 trace，等程序写完再结束
 hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
+hint-give-evidence = whyidle 读取 PyTorch 与 Nsight Systems 的 trace、录制目录、flight recorder 以及 NCCL 日志
 hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUMP_TEMP_FILE=/路径/前缀_；日志用 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE
 hint-give-directory = 给出 trace 所在的目录
 hint-export-nsys = 导出 Nsight Systems 的报告：nsys export --type sqlite REPORT.nsys-rep
@@ -102,3 +104,6 @@ cli-value-every = 写成 every:K，K 为 2 到 10,000
 cli-value-schedule = 可选 gpipe、1f1b、interleaved:V 或 zero-bubble
 cli-value-interleaved = 写成 interleaved:V，V 为 2 到 10,000
 cli-value-unfit = 没有这样的值
+
+cli-several-recordings = 给出了多个目录：一个结论只针对一次录制
+cli-several-recordings-hint = 只给一个目录；多个 rank 的 trace 请用 `whyidle trace`

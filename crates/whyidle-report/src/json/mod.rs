@@ -26,7 +26,12 @@ pub fn render_json(verdict: &Verdict, catalog: &Catalog) -> String {
 /// Why there is no verdict, as JSON.
 #[must_use]
 pub fn refusal_json(refusal: &Refusal, catalog: &Catalog) -> String {
-    pretty(&json!({
+    pretty(&refusal_value(refusal, catalog))
+}
+
+/// As [`refusal_json`], not yet printed.
+pub(crate) fn refusal_value(refusal: &Refusal, catalog: &Catalog) -> Value {
+    json!({
         "schema": SCHEMA,
         "tool": tool(),
         "inputs": refusal.inputs.iter().map(input).collect::<Vec<_>>(),
@@ -36,10 +41,11 @@ pub fn refusal_json(refusal: &Refusal, catalog: &Catalog) -> String {
             "hint": text(catalog, &refusal.hint),
         },
         "quality": quality(catalog, &refusal.quality),
-    }))
+    })
 }
 
-fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
+/// As [`render_json`], not yet printed.
+pub(crate) fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
     json!({
         "schema": SCHEMA,
         "tool": tool(),
@@ -105,11 +111,11 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
-fn tool() -> Value {
+pub(crate) fn tool() -> Value {
     json!({ "version": env!("CARGO_PKG_VERSION") })
 }
 
-fn pretty(value: &Value) -> String {
+pub(crate) fn pretty(value: &Value) -> String {
     // `{:#}` of a `Value` is its indented form and cannot fail.
     format!("{value:#}\n")
 }

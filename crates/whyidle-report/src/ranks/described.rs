@@ -23,7 +23,7 @@ struct Page<'a> {
     blocks: Vec<Block>,
 }
 
-pub(super) fn blocks(report: &RanksReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(report: &RanksReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let mut page = Page { report, catalog, verbose, blocks: Vec::new() };
     page.head();
     page.blocks.push(Block::Sentence(catalog.sentences(&words::answer(report))));

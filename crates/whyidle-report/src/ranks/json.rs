@@ -8,7 +8,7 @@ use whyidle_model::{NcclLog, Severity};
 
 use super::{RanksReport, words};
 use crate::Catalog;
-use crate::json::{sentences, text};
+use crate::json::{pretty, sentences, text, tool};
 use crate::text::tail::quality_text;
 
 const SCHEMA: &str = "whyidle.ranks/1";
@@ -16,10 +16,15 @@ const SCHEMA: &str = "whyidle.ranks/1";
 /// The report as JSON, indented. Times are whole nanoseconds; points in time are of Unix time.
 #[must_use]
 pub fn render_ranks_json(report: &RanksReport, catalog: &Catalog) -> String {
+    pretty(&value(report, catalog))
+}
+
+/// As [`render_ranks_json`], not yet printed.
+pub(crate) fn value(report: &RanksReport, catalog: &Catalog) -> Value {
     let present: Vec<u32> = report.dumps.iter().map(|dump| dump.rank).collect();
-    let value = json!({
+    json!({
         "schema": SCHEMA,
-        "tool": { "version": env!("CARGO_PKG_VERSION") },
+        "tool": tool(),
         "inputs": report.inputs,
         "ranks": present,
         "sentence": sentences(catalog, &words::answer(report)),
@@ -43,8 +48,7 @@ pub fn render_ranks_json(report: &RanksReport, catalog: &Catalog) -> String {
             "count": note.count,
             "text": quality_text(catalog, note),
         })).collect::<Vec<_>>(),
-    });
-    format!("{value:#}\n")
+    })
 }
 
 fn operation(operation: &Operation) -> Value {

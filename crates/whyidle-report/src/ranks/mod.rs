@@ -3,8 +3,8 @@
 //!
 //! [`words`] has the sentences, [`described`] the page, `json` the schema `whyidle.ranks/1`.
 
-mod described;
-mod json;
+pub(crate) mod described;
+pub(crate) mod json;
 mod words;
 
 use whyidle_analysis::flight::{FlightFacts, RankDump};

@@ -1,0 +1,14 @@
+# What files of every kind contribute to `whyidle diagnose`.
+
+evidence-title = what each file contributed
+evidence-trace = { $count ->
+    [one] trace of 1 event
+   *[other] trace of { $count } events
+}: the verdict rests on it
+evidence-samples = { $count ->
+    [one] 1 sample
+   *[other] { $count } samples
+} of the run from outside
+evidence-dump = flight recorder of a rank: the page on ranks
+evidence-nccl = log of NCCL: over what the ranks talk
+evidence-nothing = nothing: { $reason }
