@@ -7,6 +7,7 @@ use whyidle_model::{GpuId, HostId, HostKind, Sym};
 
 use crate::case::Case;
 use crate::causes::launches;
+use crate::habits;
 use crate::message::Message;
 use crate::verdict::{Details, Total};
 
@@ -155,5 +156,6 @@ fn statistics(case: &Case<'_>) -> Vec<Message> {
                 .time("time", case.device.steps.backlog_ns),
         );
     }
+    out.extend(habits::figures(case));
     out
 }

@@ -77,6 +77,8 @@ codes! {
     NoActivity = "no-activity", Suspect;
     /// CUDA graphs that were recorded whole, without the kernels in them.
     GraphsWhole = "graphs-whole", Suspect;
+    /// Warnings and errors of the tracer, as it wrote them into its own file.
+    TracerWarning = "tracer-warning", Suspect;
     /// Further processes of the file that used GPUs.
     OtherProcesses = "other-processes", Info;
     /// Events of a kind that whyidle does not use.

@@ -1,8 +1,8 @@
 //! One process's profiler trace.
 
 use crate::{
-    Collective, GpuActivities, HostEvents, ImportNotes, Interner, MemoryEvents, Meta, Stream, StreamId,
-    SyncRecord, Thread, ThreadId,
+    Collective, GpuActivities, HostEvents, ImportNotes, Interner, MemoryEvents, Meta, OsRecords, Stream,
+    StreamId, SyncRecord, Thread, ThreadId,
 };
 
 /// One process's profiler trace, as columns. Rows are in the order of the file.
@@ -22,6 +22,8 @@ pub struct Trace {
     pub gpu: GpuActivities,
     /// Synchronisations on the GPU's clock; empty unless the profiler was asked for them.
     pub syncs: Vec<SyncRecord>,
+    /// What the operating system says of the threads; empty unless the tracer was asked for it.
+    pub os: OsRecords,
     /// Allocations; empty unless the profiler was asked for them.
     pub memory: MemoryEvents,
     /// Arguments of collectives.

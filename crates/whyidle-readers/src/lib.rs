@@ -34,7 +34,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use whyidle_model::Trace;
+use whyidle_model::{Table, Trace};
 
 pub use error::{Found, Hint, ReadError};
 pub use find::{find_dumps, find_evidence, find_logs, find_traces};
@@ -83,6 +83,17 @@ pub fn read_trace(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadE
         file.rewind().map_err(failed)?;
     }
     read(file, path, options)
+}
+
+/// The counters of GPUs that were recorded into the trace at `path` itself, as samples; none of most traces.
+#[must_use]
+pub fn read_gpu_metrics(path: &Path) -> Table {
+    let mut head = [0; nsys::MAGIC.len()];
+    // What is no regular file can be read only once.
+    let is_database = path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head == *nsys::MAGIC;
+    if is_database { nsys::read_metrics(path) } else { Table::default() }
 }
 
 /// Reads a trace from a stream, plain or gzipped. Errors call it `-`.

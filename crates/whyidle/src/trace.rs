@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::{DeviceFacts, Facts};
+use whyidle_analysis::signals::{Hints, signals};
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
     Digest, Input, Known, Message, NotJudged, NotOneJob, NotUnderstood, QualityNote, Ranks, Refusal, Verdict,
-    Wanted, WhatIf, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
+    Wanted, WhatIf, add_counters, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
 };
-use whyidle_model::{NcclLog, Severity, Trace};
+use whyidle_model::{NcclLog, Samples, Severity, Trace};
 use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
-use whyidle_readers::{ReadError, ReadOptions, find_logs, find_traces, nccl, read_trace, read_trace_from};
+use whyidle_readers::{
+    ReadError, ReadOptions, find_logs, find_traces, nccl, read_gpu_metrics, read_trace, read_trace_from,
+};
 use whyidle_report::CAUSES;
 
 use crate::args::{Showing, TraceOptions};
@@ -85,7 +88,11 @@ pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, N
         let is_another = question.rank.is_some() && rank.is_some() && rank != question.rank;
         return match outcome {
             Ok(_) if is_another => Err(refused(no_such_rank(&[input]))),
-            outcome => outcome.map_err(NoVerdict::Refused),
+            Ok(mut verdict) => {
+                add_metrics(&mut verdict, &files[0].path);
+                Ok(verdict)
+            }
+            Err(refusal) => Err(NoVerdict::Refused(refusal)),
         };
     }
     let judged = digests(&files, question, output).map_err(NoVerdict::Unread)?;
@@ -121,6 +128,17 @@ pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, N
         text: Message::new("note-input-left-out").name("path", path).message("reason", refusal.reason),
     }));
     Ok(verdict)
+}
+
+/// Adds what the tracer itself recorded of the GPU's counters.
+fn add_metrics(verdict: &mut Verdict, path: &Path) {
+    let gpu = read_gpu_metrics(path);
+    if gpu.is_empty() {
+        return;
+    }
+    let samples = Samples { gpu, ..Samples::default() };
+    let device = u32::try_from(verdict.subject.device).ok();
+    add_counters(verdict, &signals(&samples, &Hints { gpu: device, ..Hints::default() }));
 }
 
 /// The digest of each trace, with what NCCL's logs beside them say of its paths.

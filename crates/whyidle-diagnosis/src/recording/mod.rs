@@ -358,6 +358,13 @@ pub fn add_samples(verdict: &mut Verdict, signals: &Signals, known: &Known, run:
     }
 }
 
+/// What counters of the GPU that a tracer recorded itself add to the verdict on its trace: the instruments' table.
+pub fn add_counters(verdict: &mut Verdict, signals: &Signals) {
+    let (known, run) = (Known::default(), Run::default());
+    let view = view(signals, &known, &run);
+    verdict.details.instruments = Some(instruments::table(&view, Some(verdict.working_share), true));
+}
+
 /// The trace says that the GPU is busy, the samples of the whole run that it is not, or the other way round: the
 /// window of the trace is not the run.
 fn contradiction(verdict: &Verdict, view: &View<'_>, waits: &Waits) -> Option<QualityNote> {

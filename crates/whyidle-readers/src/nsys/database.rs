@@ -137,6 +137,15 @@ impl Values<'_> {
         }
     }
 
+    /// The value at `index` as a number.
+    pub(super) fn number(&self, index: usize) -> Option<f64> {
+        match self.0.get_ref(index) {
+            Ok(ValueRef::Integer(number)) => Some(number as f64),
+            Ok(ValueRef::Real(number)) => Some(number),
+            _ => None,
+        }
+    }
+
     /// The same as `u32`; 0 where there is none, or where it is none.
     pub(super) fn small(&self, index: usize) -> u32 {
         self.integer(index).and_then(|number| u32::try_from(number).ok()).unwrap_or(0)

@@ -20,15 +20,15 @@ const RANGES: &str = "NVTX_EVENTS";
 const PUSH_POP: i64 = 59;
 const START_END: i64 = 60;
 
-/// Tables of host events that say nothing which the ledger uses: calls into the operating system, the scheduler,
-/// samples of the CPU, libraries. Their rows are counted.
-const UNUSED: [&str; 5] = ["OSRT_API", "SCHED_EVENTS", "COMPOSITE_EVENTS", "CUBLAS_EVENTS", "CUDNN_EVENTS"];
+/// Tables of host events that say nothing which is used: libraries. Their rows are counted.
+const UNUSED: [&str; 2] = ["CUBLAS_EVENTS", "CUDNN_EVENTS"];
 
 /// Reads all of it; what NCCL says of its calls.
 pub(super) fn read(database: &Database, texts: &Texts, builder: &mut Builder) -> Payloads {
     calls(database, texts, builder);
     overheads(database, texts, builder);
     let payloads = ranges(database, texts, builder);
+    super::os::read(database, texts, builder);
     thread_names(database, texts, builder);
     for table in UNUSED {
         let end = database.each(table, ["globalTid"], |row| {
@@ -43,7 +43,7 @@ pub(super) fn read(database: &Database, texts: &Texts, builder: &mut Builder) ->
 
 /// Start and length of a row whose first columns are start, end and thread; `None` where it is another process's, or
 /// cannot be placed.
-fn placed(row: &Values<'_>, builder: &mut Builder) -> Option<(i64, i64)> {
+pub(super) fn placed(row: &Values<'_>, builder: &mut Builder) -> Option<(i64, i64)> {
     if !builder.takes(row.integer(2)) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What an export says of the machine and of itself.
 
-use whyidle_model::{DeviceProperties, Recorder};
+use whyidle_model::{DeviceProperties, NoteCode, Recorder};
 
 use super::build::{Builder, device_number};
 use super::database::{Database, Values};
@@ -23,16 +23,34 @@ pub(super) fn read(database: &Database, builder: &mut Builder) {
     builder.trace.meta.host_name = setting(database, "TARGET_INFO_SYSTEM_ENV", "Hostname");
 }
 
+/// `severity` of a warning and of an error, in `ENUM_DIAGNOSTIC_SEVERITY_LEVEL`.
+const GRAVE: [i64; 2] = [2, 3];
+
+/// What Nsight Systems noticed while it recorded: events lost, symbols missing. Counted; the texts are its own.
+pub(super) fn diagnostics(database: &Database, builder: &mut Builder) {
+    let end = database.each("DIAGNOSTIC_EVENT", ["severity"], |row| {
+        if row.integer(0).is_some_and(|severity| GRAVE.contains(&severity)) {
+            builder.note(NoteCode::TracerWarning);
+        }
+    });
+    builder.ended(end);
+}
+
 /// Unix time of the trace's time 0. Times count from the start of the session, or go on from where the system's clock
 /// stood then; `startTime` says which.
 fn start(database: &Database, builder: &mut Builder) {
+    builder.trace.meta.base_unix_ns = base_unix_ns(database);
+}
+
+/// As the trace's header has it; 0 where the export does not say.
+pub(super) fn base_unix_ns(database: &Database) -> i64 {
     let mut unix = None;
     database.each("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"], |row| unix = unix.or(row.integer(0)));
     let mut zero = None;
     database.each("ANALYSIS_DETAILS", ["startTime"], |row| zero = zero.or(row.integer(0)));
     let base = unix.and_then(|unix: i64| unix.checked_sub(zero.unwrap_or(0)));
     // A quarter of what fits, so that sums with any time of the trace fit too.
-    builder.trace.meta.base_unix_ns = base.filter(|base| base.abs() < i64::MAX / 4).unwrap_or(0);
+    base.filter(|base| base.abs() < i64::MAX / 4).unwrap_or(0)
 }
 
 fn devices(database: &Database, builder: &mut Builder) {

@@ -6,7 +6,7 @@
 //! others are counted.
 //!
 //! * `database` – the file, within a budget; `texts` – its strings.
-//! * `process` – whose rows; `gpu`, `host`, `nccl`, `machine` – what they say.
+//! * `process` – whose rows; `gpu`, `host`, `os`, `nccl`, `machine` – what they say; `metrics` – counters of the GPUs.
 //! * `range`, `names` – names as PyTorch's profiler writes them, which is what everything else reads.
 //! * `build` – columns.
 
@@ -15,8 +15,10 @@ mod database;
 mod gpu;
 mod host;
 mod machine;
+mod metrics;
 mod names;
 mod nccl;
+mod os;
 mod process;
 mod range;
 mod texts;
@@ -27,6 +29,8 @@ use whyidle_model::{NoteCode, Trace};
 
 use crate::error::{Found, ReadError};
 use build::Builder;
+pub(crate) use metrics::read as read_metrics;
+
 use database::Database;
 use texts::Texts;
 
@@ -57,6 +61,7 @@ pub(crate) fn read(path: &Path, device: Option<i32>) -> Result<Trace, ReadError>
     builder.trace.notes.add_many(NoteCode::OtherProcesses, others, None);
     let texts = Texts::read(&database, &mut builder);
     machine::read(&database, &mut builder);
+    machine::diagnostics(&database, &mut builder);
     gpu::read(&database, &texts, &mut builder);
     let payloads = host::read(&database, &texts, &mut builder);
     let mut trace = builder.trace;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use whyidle_model::{GpuKind, HostKind, NoteCode, Recorder, Span, Spans, Trace};
-use whyidle_readers::{Found, Hint, ReadError, ReadOptions, find_traces, read_trace};
+use whyidle_readers::{Found, Hint, ReadError, ReadOptions, find_traces, read_gpu_metrics, read_trace};
 
 use super::agree::outside;
 use super::mutations::{Dice, damage};
@@ -46,6 +46,12 @@ fn schema() -> String {
          CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME ({call});
          CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER, overheadType INTEGER);
          CREATE TABLE OSRT_API ({call});
+         CREATE TABLE SCHED_EVENTS (start INTEGER NOT NULL, cpu INTEGER NOT NULL, isSchedIn INTEGER NOT NULL, globalTid INTEGER);
+         CREATE TABLE COMPOSITE_EVENTS (id INTEGER NOT NULL PRIMARY KEY, start INTEGER NOT NULL, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER NOT NULL);
+         CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, unresolved INTEGER, stackDepth INTEGER NOT NULL);
+         CREATE TABLE GPU_METRICS (rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER NOT NULL, metricId INTEGER NOT NULL, value INTEGER NOT NULL);
+         CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER NOT NULL, sourceId INTEGER NOT NULL, typeName TEXT NOT NULL, metricId INTEGER NOT NULL, metricName TEXT NOT NULL);
+         CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER NOT NULL, timestampType INTEGER NOT NULL, source INTEGER NOT NULL, severity INTEGER NOT NULL, text TEXT NOT NULL, globalPid INTEGER);
          CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,
             globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, jsonText TEXT);
          CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);"
@@ -57,7 +63,8 @@ fn rows() -> String {
     let mut sql = String::from(
         "INSERT INTO StringIds VALUES (1,'cudaMemcpyAsync_v3020'),(2,'cudaLaunchKernel_v7000'),(3,'cuLaunchKernelEx'),
             (4,'cudaStreamSynchronize_v3020'),(5,'sm90_xmma_gemm_bf16'),(6,'ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)'),
-            (7,'step'),(8,'python3'),(9,'Command Buffer Full'),(10,'read'),(11,'cudaGraphLaunch_v10000');
+            (7,'step'),(8,'python3'),(9,'Command Buffer Full'),(10,'read'),(11,'cudaGraphLaunch_v10000'),(12,'PyObject_Malloc');
+         INSERT INTO DIAGNOSTIC_EVENT VALUES (0,0,1,1,'Process was launched by the profiler',NULL),(5,0,1,2,'Not all events might have been collected',NULL);
          INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION','2026.2.1.210');
          INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000,'','');
          INSERT INTO ANALYSIS_DETAILS VALUES (0, 1000000, 500000, 1500000);
@@ -112,6 +119,22 @@ fn rows() -> String {
                 ),
             );
             add("OSRT_API", format!("{},{},0,{thread},0,10,0,NULL", t + 40_000, t + 41_000));
+            add("SCHED_EVENTS", format!("{},3,0,{thread}", t + 42_000));
+            add("SCHED_EVENTS", format!("{},4,1,{thread}", t + 49_000));
+            let sample = 100 * (1 + device) + step;
+            add("COMPOSITE_EVENTS", format!("{sample},{},3,0,{thread},1", t + 45_000));
+            add("SAMPLING_CALLCHAINS", format!("{sample},12,8,0,0"));
+            add("SAMPLING_CALLCHAINS", format!("{sample},7,8,0,1"));
+            for (metric, value) in [(1, 40 + 10 * step), (2, 30), (3, 5)] {
+                add("GPU_METRICS", format!("{t},{t},{},{metric},{value}", 0x2400 + device));
+            }
+        }
+        for (metric, name) in [
+            (1, "SMs Active [Throughput %]"),
+            (2, "DRAM Read Bandwidth [Throughput %]"),
+            (3, "DRAM Write Bandwidth [Throughput %]"),
+        ] {
+            add("TARGET_INFO_GPU_METRICS", format!("{},0,'GH100',{metric},'{name}'", 0x2400 + device));
         }
         add("CUPTI_ACTIVITY_KIND_OVERHEAD", format!("1000,2000,{thread},9,8"));
         add(
@@ -188,8 +211,21 @@ fn one_process_is_read_with_all_that_it_did() {
     assert_eq!(trace.collectives[0].in_elements, 4000);
     assert_eq!(
         notes(&trace),
-        [(NoteCode::GraphsWhole, 3), (NoteCode::OtherProcesses, 1), (NoteCode::Unused, 4)]
+        [
+            (NoteCode::GraphsWhole, 3),
+            (NoteCode::TracerWarning, 1),
+            (NoteCode::OtherProcesses, 1),
+            (NoteCode::Unused, 1)
+        ]
     );
+    // What the operating system says of the thread.
+    let os = &trace.os;
+    assert_eq!((&*os.calls.start, &*os.calls.dur), (&[1_040_000, 1_140_000, 1_240_000][..], &[1_000; 3][..]));
+    assert_eq!(trace.names.get(os.calls.name[0]), "read");
+    assert_eq!((os.off_core.start[0], &*os.off_core.dur), (1_042_000, &[7_000; 3][..]));
+    assert_eq!((os.samples.t[2], trace.names.get(os.samples.function[2])), (1_245_000, "PyObject_Malloc"));
+    let one = [&os.calls.thread, &os.off_core.thread, &os.samples.thread];
+    assert!(one.iter().all(|threads| ***threads == [trace.host.thread[0]; 3]));
 }
 
 /// Tests of crates above read this database as a file; `make accept` writes it anew.
@@ -214,6 +250,21 @@ fn the_busiest_process_is_read_unless_a_gpu_is_named() {
     let made = made(&(schema() + &rows()));
     let device = |wanted| read(&made.path, wanted).unwrap().streams[0].device;
     assert_eq!([device(None), device(Some(0)), device(Some(1)), device(Some(9))], [1, 0, 1, 1]);
+}
+
+/// Counters are means of a twentieth of a second, in the columns of a watch from outside.
+#[test]
+fn counters_of_the_gpu_are_samples() {
+    let made = made(&(schema() + &rows()));
+    let table = read_gpu_metrics(&made.path);
+    assert_eq!((table.len(), table.keys("gpu")), (2, vec![0, 1]));
+    let row = table.rows_of("gpu", 1.0).next().unwrap();
+    // 40, 50 and 60 %; what is read and what is written add up.
+    assert_eq!((table.number("sm_util", row), table.number("dram_bw_util", row)), (Some(50.0), Some(35.0)));
+    assert_eq!((table.number("util_gpu", row), table.number("any_tensor_util", row)), (None, None));
+    let base = read(&made.path, None).unwrap().meta.base_unix_ns;
+    assert!((table.t[0] - base - 1_000_000).abs() < 50_000_000);
+    assert!(read_gpu_metrics(Path::new("/nonexistent")).is_empty());
 }
 
 #[test]
@@ -326,6 +377,8 @@ fn damaged_databases_are_read_or_refused() {
         let before = Instant::now();
         match read(&path, None) {
             Ok(trace) => {
+                let bins = read_gpu_metrics(&path).len();
+                assert!(bins <= bytes.len());
                 let rows = trace.host.len() + trace.gpu.len() + trace.syncs.len();
                 assert!(rows as u64 <= trace.events && trace.events <= 16 * bytes.len() as u64);
                 damaged += u32::from(trace.notes.count(NoteCode::DamagedDatabase) > 0);

@@ -258,6 +258,33 @@ stat-launches = { $launches } kernels per step; median kernel { $kernel }; a lau
 stat-occupancy = whole trace: { $span }, of that resident { $resident }, compute { $compute }, communication { $communication }, both at once { $overlap }
 stat-latency = an idle stream starts a kernel { $latency } after its launch; queued kernels follow each other after { $gap } (medians)
 stat-backlog = { $count } activities ({ $time }) were launched before the trace began; they belong to no step
+stat-pageable-copies = { $count ->
+    [one] 1 asynchronous copy from or to pageable memory
+   *[other] { $count } asynchronous copies from or to pageable memory
+}, which makes the call wait: { $time } on the GPU, the longest { $longest }
+stat-sync-copies = { $count ->
+    [one] 1 copy by a call that waits
+   *[other] { $count } copies by calls that wait
+}: { $time } on the GPU, the longest { $longest }
+stat-sync-memsets = { $count ->
+    [one] 1 memset by a call that waits
+   *[other] { $count } memsets by calls that wait
+}: { $time } on the GPU, the longest { $longest }
+stat-blocking-calls = { $count ->
+    [one] 1 call waits
+   *[other] { $count } calls wait
+} for a device, a stream or an event: { $time } on the host, the longest { $longest }; what of it costs anything, the ledger says
+stat-long-gaps = { $count ->
+    [one] 1 gap
+   *[other] { $count } gaps
+} of { $least } or more: { $time }, the longest { $longest }
+stat-little-used = the GPU is busy for less than { $share } in { $count } of { $all } parts of { $length } each
+stat-os-calls = in waits of { $waits } per step, the launching thread was in calls of the operating system for { $time }: { $calls }
+stat-os-call = { $name } { $time }
+stat-os-unnamed = a function without a name
+stat-os-preempted = for { $time } per step of those waits the launching thread was off its core though in no such call: another ran there
+stat-os-samples = { $count } samples of that thread in those waits: { $functions }
+stat-os-function = { $name } { $share }
 
 ## Notes on the steps
 

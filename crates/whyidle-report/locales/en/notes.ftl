@@ -7,6 +7,10 @@ note-graphs-whole = { $count ->
     [one] 1 launch of a CUDA graph was
    *[other] { $count } launches of CUDA graphs were
 } recorded whole, without the kernels inside: record with --cuda-graph-trace=node to see them.
+note-tracer-warning = The tracer itself reported { $count ->
+    [one] 1 warning or error
+   *[other] { $count } warnings and errors
+} while it recorded: records may be missing.
 note-other-processes = { $count ->
     [one] The file holds 1 further process that used a GPU
    *[other] The file holds { $count } further processes that used GPUs

@@ -92,6 +92,7 @@ change-pretokenise = tokenise ahead of training
 change-removed = without { $cause }
 change-deferred = { $cause } deferred
 change-pinned = pinned memory and non_blocking copies
+change-overlapped = copies beside the computation
 change-cuda_graphs = CUDA graphs
 change-compile = torch.compile
 change-fused = fused optimizer

@@ -267,6 +267,18 @@ stat-launches = 每步 { $launches } 个 kernel；kernel 长度中位数 { $kern
 stat-occupancy = 整个 trace：{ $span }，其中驻留 { $resident }，计算 { $compute }，通信 { $communication }，两者同时 { $overlap }
 stat-latency = stream 空闲时，kernel 在启动后 { $latency } 开始；排队的 kernel 前后相隔 { $gap }（中位数）
 stat-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动，不属于任何 step
+stat-pageable-copies = { $count } 次以异步方式调用、却涉及可换页内存的拷贝，调用因此会等待：GPU 上共 { $time }，最长 { $longest }
+stat-sync-copies = { $count } 次由会等待的调用发起的拷贝：GPU 上共 { $time }，最长 { $longest }
+stat-sync-memsets = { $count } 次由会等待的调用发起的 memset：GPU 上共 { $time }，最长 { $longest }
+stat-blocking-calls = { $count } 次调用在等待设备、stream 或 event：CPU 侧共 { $time }，最长 { $longest }；其中多少真正造成损失，以时间账本为准
+stat-long-gaps = { $count } 段不短于 { $least } 的空隙：共 { $time }，最长 { $longest }
+stat-little-used = 把时间分成 { $all } 段（每段 { $length }），其中 { $count } 段 GPU 忙碌不到 { $share }
+stat-os-calls = 每步 { $waits } 的等待中，发起 kernel 的线程有 { $time } 处于操作系统调用：{ $calls }
+stat-os-call = { $name } { $time }
+stat-os-unnamed = 未知名称的函数
+stat-os-preempted = 这些等待中，每步有 { $time } 该线程不在系统调用里却没有占用核心：核心在运行别的线程
+stat-os-samples = 这些等待中对该线程的 { $count } 次采样：{ $functions }
+stat-os-function = { $name } { $share }
 
 ## 关于 step 的说明
 

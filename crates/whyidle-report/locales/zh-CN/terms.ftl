@@ -92,6 +92,7 @@ change-pretokenise = 训练前预先分词
 change-removed = 消除：{ $cause }
 change-deferred = 推迟{ $cause }
 change-pinned = 锁页内存加 non_blocking 拷贝
+change-overlapped = 拷贝与计算重叠
 change-cuda_graphs = CUDA graphs
 change-compile = torch.compile
 change-fused = fused 优化器
