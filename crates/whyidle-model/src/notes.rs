@@ -85,6 +85,8 @@ codes! {
     Unused = "unused", Info;
     /// Events of an accelerator that whyidle does not know.
     ForeignDevice = "foreign-device", Info;
+    /// Reading cost more than its budget of bytes, nesting, nodes or time: what came after was not read.
+    OverBudget = "over-budget", Loss;
     /// A table is full; further rows were dropped.
     TableFull = "table-full", Loss;
 }

@@ -12,6 +12,7 @@
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
+mod budget;
 mod check;
 pub mod digest;
 mod error;
@@ -36,6 +37,7 @@ use std::path::Path;
 
 use whyidle_model::{Table, Trace};
 
+pub use budget::Budget;
 pub use error::{Found, Hint, ReadError};
 pub use find::{find_dumps, find_evidence, find_logs, find_traces};
 pub use sniff::{Format, sniff};
@@ -50,6 +52,8 @@ pub struct ReadOptions<'a> {
     /// Of a file with several processes: the one that used this GPU. `None`, or where none
     /// did: the one whose GPUs were busy longest.
     pub device: Option<i32>,
+    /// What it may cost.
+    pub budget: Budget,
 }
 
 /// Which parser reads the events.
@@ -74,7 +78,7 @@ pub fn read_trace(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadE
         let mut head = Vec::new();
         (&mut file).take(nsys::MAGIC.len() as u64).read_to_end(&mut head).map_err(failed)?;
         if head == nsys::MAGIC {
-            let trace = nsys::read(path, options.device)?;
+            let trace = nsys::read(path, options)?;
             if let Some(progress) = options.progress {
                 progress(metadata.len());
             }
@@ -115,7 +119,7 @@ fn read(reader: impl Read + Send, path: &Path, options: &ReadOptions<'_>) -> Res
             };
         }
         let format = sniff::sniff(window.rest());
-        let result = kineto::read(window, options.parser);
+        let result = kineto::read(window, options.parser, options.budget);
         if let Some(error) = window.take_failure() {
             return Err(ReadError::io(path, error));
         }

@@ -9,6 +9,7 @@ use super::fast::{self, Fast};
 use super::reference::{self, Parsed};
 use super::{header, text};
 use crate::ParserChoice;
+use crate::budget::Guard;
 use crate::window::Window;
 
 /// A value longer than this is not read: no event or header is.
@@ -23,6 +24,7 @@ pub(super) struct Reader<'w> {
     pub(super) builder: Builder,
     /// The fast parser, unless the reference is to do everything.
     fast: Option<Fast>,
+    pub(super) guard: Guard,
     /// A list of events was found.
     pub(super) has_events: bool,
     /// Where the document was no JSON first.
@@ -30,9 +32,9 @@ pub(super) struct Reader<'w> {
 }
 
 impl<'w> Reader<'w> {
-    pub(super) fn new(window: &'w mut Window, parser: ParserChoice) -> Self {
+    pub(super) fn new(window: &'w mut Window, parser: ParserChoice, guard: Guard) -> Self {
         let fast = (parser == ParserChoice::Auto).then(Fast::new);
-        Self { window, builder: Builder::default(), fast, has_events: false, first_broken: None }
+        Self { window, builder: Builder::default(), fast, guard, has_events: false, first_broken: None }
     }
 
     pub(super) fn note(&mut self, code: NoteCode) {
@@ -155,6 +157,9 @@ impl<'w> Reader<'w> {
                 }
                 b',' => self.window.consume(1),
                 b'{' => {
+                    if self.guard.is_over() {
+                        return Err(Stop);
+                    }
                     if !self.fast_events() {
                         self.event()?;
                     }
@@ -172,6 +177,9 @@ impl<'w> Reader<'w> {
         let (mut event, mut args) = (Event::default(), Args::default());
         let (mut at, mut used) = (0, 0);
         while let Some(length) = parser.event(&rest[at..], &mut event, &mut args) {
+            if !self.guard.pays(offset + at as u64) {
+                break;
+            }
             self.builder.event(&event, &args, offset + at as u64);
             used = at + length;
             match fast::next_event(rest, used) {
@@ -195,6 +203,9 @@ impl<'w> Reader<'w> {
             match reference::event(rest) {
                 Parsed::Value((event, args), used) => {
                     let at = self.window.offset();
+                    if !self.guard.pays(at) {
+                        return Err(Stop);
+                    }
                     self.builder.event(&event, &args, at);
                     self.window.consume(used);
                     return Ok(());

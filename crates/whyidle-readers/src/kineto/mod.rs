@@ -28,6 +28,7 @@ mod tests;
 use whyidle_model::{NoteCode, Trace};
 
 use crate::ParserChoice;
+use crate::budget::{Budget, Guard};
 use crate::window::Window;
 use document::Reader;
 
@@ -41,14 +42,16 @@ pub(crate) enum Failure {
 }
 
 /// Reads the trace in `window`.
-pub(crate) fn read(window: &mut Window, parser: ParserChoice) -> Result<Trace, Failure> {
-    let mut reader = Reader::new(window, parser);
+pub(crate) fn read(window: &mut Window, parser: ParserChoice, budget: Budget) -> Result<Trace, Failure> {
+    let mut reader = Reader::new(window, parser, Guard::new(budget));
     let cut = reader.document().is_err();
     if !cut {
         reader.rest_is_blank();
     }
     if reader.window.is_damaged() {
         reader.note(NoteCode::DamagedCompression);
+    } else if reader.guard.is_over() {
+        reader.note(NoteCode::OverBudget);
     } else if cut && reader.first_broken.is_none() {
         reader.note(NoteCode::Truncated);
     }

@@ -6,6 +6,7 @@ use super::event::{Args, Event};
 use super::fast::Fast;
 use super::reference::{self, Parsed};
 use crate::ParserChoice;
+use crate::budget::Budget;
 use crate::window::tests::with_tiny_window;
 
 type Parts<'a> = (Event<'a>, Args<'a>, usize);
@@ -163,14 +164,17 @@ fn borders_of_buffers_make_no_difference() {
             "name": "\u00e9", "ts": 1.25, "dur": 10, "args": {"x": nan}}, oops, {"ph": "i"}], "with_stack": 1} "#,
     ];
     for seed in seeds {
-        let whole =
-            with_tiny_window(seed, 1 << 20, 16, |window| super::read(window, ParserChoice::Reference));
+        let whole = with_tiny_window(seed, 1 << 20, 16, |window| {
+            super::read(window, ParserChoice::Reference, Budget::default())
+        });
         let whole = whole.expect("readable");
         for (chunk, headroom) in
             (1..40).map(|n| (n, 40 - n)).chain((50..2_000).step_by(131).map(|n| (n, n / 3)))
         {
             for parser in [ParserChoice::Auto, ParserChoice::Reference] {
-                let parts = with_tiny_window(seed, chunk, headroom, |window| super::read(window, parser));
+                let parts = with_tiny_window(seed, chunk, headroom, |window| {
+                    super::read(window, parser, Budget::default())
+                });
                 assert!(parts.is_ok_and(|parts| parts == whole), "chunk {chunk}, {parser:?}");
             }
         }

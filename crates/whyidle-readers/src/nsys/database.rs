@@ -4,6 +4,7 @@
 //! The file may be damaged or hostile: only plain tables are read (no views, no virtual tables, no computed columns),
 //! always from the first row to the last, and never more rows or text than the file has room for.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
@@ -12,6 +13,8 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use rustc_hash::FxHashMap;
+
+use crate::budget::{Budget, Guard};
 
 /// No row takes fewer bytes: a pointer to the cell, its length, the row's number, the header.
 const LEAST_ROW: u64 = 5;
@@ -25,6 +28,7 @@ pub(super) struct Database {
     tables: FxHashMap<String, Vec<String>>,
     /// Length of the file, bytes.
     bytes: u64,
+    guard: RefCell<Guard>,
 }
 
 /// How reading a table ended.
@@ -34,6 +38,8 @@ pub(super) enum End {
     Whole,
     /// At a fault, or with more rows or text than the file has room for: what came before was read.
     Damaged,
+    /// Where the budget for the whole file was spent: what came before was read.
+    OverBudget,
 }
 
 impl Database {
@@ -56,9 +62,16 @@ impl Database {
         connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")?;
         let bytes = fs::metadata(path).map_or(0, |file| file.len());
-        let mut database = Self { connection, tables: FxHashMap::default(), bytes };
+        let guard = RefCell::default();
+        let mut database = Self { connection, tables: FxHashMap::default(), bytes, guard };
         database.tables = database.find_tables()?;
         Ok(database)
+    }
+
+    /// The same, whose rows cost no more than `budget`.
+    pub(super) fn within(mut self, budget: Budget) -> Self {
+        self.guard = RefCell::new(Guard::new(budget));
+        self
     }
 
     fn find_tables(&self) -> rusqlite::Result<FxHashMap<String, Vec<String>>> {
@@ -114,6 +127,9 @@ impl Database {
                     text += (0..N).map(|index| row.length(index)).sum::<u64>();
                     if text > self.bytes {
                         return End::Damaged;
+                    }
+                    if !self.guard.borrow_mut().pays(text) {
+                        return End::OverBudget;
                     }
                     take(&row);
                 }

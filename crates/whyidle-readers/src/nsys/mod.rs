@@ -27,6 +27,7 @@ use std::path::Path;
 
 use whyidle_model::{NoteCode, Trace};
 
+use crate::ReadOptions;
 use crate::error::{Found, ReadError};
 use build::Builder;
 pub(crate) use metrics::read as read_metrics;
@@ -48,15 +49,15 @@ fn has_export(database: &Database) -> bool {
     database.has("StringIds") && any.iter().chain(&gpu::TABLES).any(|table| database.has(table))
 }
 
-/// Reads the export at `path`: of its processes the one that used `device`, or the busiest.
-pub(crate) fn read(path: &Path, device: Option<i32>) -> Result<Trace, ReadError> {
+/// Reads the export at `path`: of its processes the one that used the GPU asked for, or the busiest.
+pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, ReadError> {
     let broken =
         |error: rusqlite::Error| ReadError::Database { path: path.to_owned(), reason: error.to_string() };
-    let database = Database::open(path).map_err(broken)?;
+    let database = Database::open(path).map_err(broken)?.within(options.budget);
     if !has_export(&database) {
         return Err(ReadError::NotATrace { path: path.to_owned(), found: Found::Sqlite });
     }
-    let (process, others) = process::choose(&database, device);
+    let (process, others) = process::choose(&database, options.device);
     let mut builder = Builder::new(process);
     builder.trace.notes.add_many(NoteCode::OtherProcesses, others, None);
     let texts = Texts::read(&database, &mut builder);

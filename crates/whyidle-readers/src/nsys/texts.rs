@@ -80,8 +80,11 @@ impl Builder {
 
     /// Notes a table that could be read only in part.
     pub(super) fn ended(&mut self, end: End) {
-        if end == End::Damaged {
-            self.note(NoteCode::DamagedDatabase);
+        match end {
+            End::Whole => {}
+            End::Damaged => self.note(NoteCode::DamagedDatabase),
+            End::OverBudget if self.trace.notes.count(NoteCode::OverBudget) > 0 => {}
+            End::OverBudget => self.note(NoteCode::OverBudget),
         }
     }
 }

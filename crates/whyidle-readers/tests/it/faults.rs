@@ -6,7 +6,7 @@ use std::io::{Read, Write as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use whyidle_model::{HostKind, NoteCode};
-use whyidle_readers::{Found, Hint, ReadError, ReadOptions, read_trace_from};
+use whyidle_readers::{Budget, Found, Hint, ParserChoice, ReadError, ReadOptions, read_trace_from};
 
 use super::{CURRENT, names, notes, read, trace};
 
@@ -338,4 +338,24 @@ fn one_byte_at_a_time_is_the_same() {
     }
     let dripped = read_trace_from(Dripping(CURRENT), &ReadOptions::default()).expect("readable");
     assert!(dripped == read(CURRENT).expect("readable"));
+}
+
+/// What comes after the budget is spent is not read, and that is a note.
+#[test]
+fn a_budget_ends_the_reading_with_a_note() {
+    let many: Vec<String> = (0..9).map(|at| op(&format!("op{at}"))).collect();
+    let text = events(&many.join(","));
+    let read = |budget: Budget, parser| {
+        let options = ReadOptions { budget, parser, ..ReadOptions::default() };
+        read_trace_from(text.as_bytes(), &options).expect("readable")
+    };
+    for parser in [ParserChoice::Auto, ParserChoice::Reference] {
+        let whole = Budget::default();
+        let trace = read(Budget { nodes: 4, ..whole }, parser);
+        assert_eq!((trace.host.len(), notes(&trace)), (4, vec![(NoteCode::OverBudget, 1)]));
+        let trace = read(Budget { bytes: 200, ..whole }, parser);
+        // Three begin within 200 bytes.
+        assert_eq!((trace.host.len(), notes(&trace)), (3, vec![(NoteCode::OverBudget, 1)]));
+        assert!(notes(&read(Budget { nodes: 9, ..whole }, parser)).is_empty());
+    }
 }

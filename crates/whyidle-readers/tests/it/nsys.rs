@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use whyidle_model::{GpuKind, HostKind, NoteCode, Recorder, Span, Spans, Trace};
-use whyidle_readers::{Found, Hint, ReadError, ReadOptions, find_traces, read_gpu_metrics, read_trace};
+use whyidle_readers::{
+    Budget, Found, Hint, ReadError, ReadOptions, find_traces, read_gpu_metrics, read_trace,
+};
 
 use super::agree::outside;
 use super::mutations::{Dice, damage};
@@ -344,6 +346,15 @@ fn faulty_rows_are_noted() {
         assert_eq!(trace.notes.count(code), count, "{code:?}");
     }
     assert_eq!(trace.gpu.len(), 3);
+}
+
+#[test]
+fn rows_beyond_the_budget_are_not_read() {
+    let made = made(&(schema() + &rows()));
+    let budget = Budget { nodes: 60, ..Budget::default() };
+    let trace = read_trace(&made.path, &ReadOptions { budget, ..ReadOptions::default() }).unwrap();
+    assert_eq!(trace.notes.count(NoteCode::OverBudget), 1);
+    assert!(trace.events <= 60, "{}", trace.events);
 }
 
 #[test]
