@@ -41,6 +41,16 @@ pub enum ReadError {
         /// What it looks like.
         found: Found,
     },
+    /// A memory snapshot that cannot be read to its end.
+    #[error("{}: {} at byte {byte}", path.display(), why.id())]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// The opcode's first byte, counted in the inflated file.
+        byte: u64,
+        /// What is wrong there.
+        why: Snapshot,
+    },
     /// A directory without dumps or logs.
     #[error("{}: no dump in this directory", path.display())]
     NoDump {
@@ -103,6 +113,9 @@ impl ReadError {
                 "read-empty"
             }
             Self::NotADump { .. } => "read-not-a-dump",
+            Self::Snapshot { why: Snapshot::Cut, .. } => "read-snapshot-cut",
+            Self::Snapshot { why: Snapshot::Code, .. } => "read-snapshot-code",
+            Self::Snapshot { why: Snapshot::Nonsense, .. } => "read-snapshot-nonsense",
             Self::NoDump { .. } => "read-no-dump",
             Self::NotATrace { .. } => "read-not-a-trace",
             Self::Unreadable { .. } => "read-unreadable",
@@ -122,6 +135,7 @@ impl ReadError {
             | Self::NotATrace { path, .. }
             | Self::NotADump { path, .. }
             | Self::NoDump { path }
+            | Self::Snapshot { path, .. }
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
             | Self::Database { path, .. }
@@ -143,7 +157,7 @@ impl ReadError {
             Self::NotATrace { found, .. } | Self::NotADump { found, .. } => {
                 args.push(("found", found.id().to_owned()))
             }
-            Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
+            Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } | Self::Snapshot { byte, .. } => {
                 args.push(("byte", byte.to_string()))
             }
             Self::NoTrace { .. } | Self::NotADigest { .. } | Self::NoDump { .. } => {}
@@ -165,8 +179,31 @@ impl ReadError {
             Self::NewerSchema { .. } => Some(Hint::Update),
             Self::Database { .. } => Some(Hint::ExportNsys),
             Self::NotADump { .. } | Self::NoDump { .. } => Some(Hint::DumpFlight),
+            Self::Snapshot { why: Snapshot::Code, .. } => Some(Hint::PlainSnapshot),
+            Self::Snapshot { .. } => Some(Hint::SnapshotAgain),
             Self::NoTrace { .. } => Some(Hint::RecordTrace),
             Self::NotADigest { .. } => Some(Hint::MakeDigest),
+        }
+    }
+}
+
+/// What is wrong with a memory snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snapshot {
+    /// It ends in the middle.
+    Cut,
+    /// It names a class or asks for a call.
+    Code,
+    /// It makes no sense.
+    Nonsense,
+}
+
+impl Snapshot {
+    fn id(self) -> &'static str {
+        match self {
+            Self::Cut => "cut",
+            Self::Code => "asks for code to be run",
+            Self::Nonsense => "makes no sense",
         }
     }
 }
@@ -240,6 +277,10 @@ ids! {
         RecordTrace = "record-trace";
         /// Let the program write dumps first.
         DumpFlight = "dump-flight";
+        /// Dump the snapshot again, and let it be written whole.
+        SnapshotAgain = "snapshot-again";
+        /// Dump the snapshot with PyTorch itself: it is plain data.
+        PlainSnapshot = "plain-snapshot";
         /// Give the directory that holds the snapshot, not the pickle.
         GiveDirectory = "give-directory";
         /// Let Nsight Systems export its report as a database.

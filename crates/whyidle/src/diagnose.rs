@@ -12,12 +12,21 @@ use whyidle_readers::recording::{self, Driver, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
 use crate::args::DiagnoseOptions;
+use crate::evidence;
 use crate::output::Output;
 use crate::show::{NoVerdict, show};
 use crate::trace::{self, Question};
+use crate::UNREADABLE;
 
 pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
-    show(&verdict(&options.dir, options.step_ms, output), options.showing, output)
+    if evidence::is_evidence(&options.paths) {
+        return evidence::run(&options.paths, options.showing, output);
+    }
+    let [dir] = &options.paths[..] else {
+        output.error(&Message::new("cli-diagnose-one"), Some(&Message::new("cli-diagnose-one-hint")));
+        return UNREADABLE;
+    };
+    show(&verdict(dir, options.step_ms, output), options.showing, output)
 }
 
 /// A recording's samples, ready to be judged.

@@ -5,7 +5,7 @@
 
 mod described;
 mod json;
-mod words;
+pub(crate) mod words;
 
 use whyidle_analysis::flight::{FlightFacts, RankDump};
 use whyidle_analysis::links::Pair;
