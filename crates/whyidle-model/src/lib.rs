@@ -33,8 +33,8 @@ pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
 pub use memory::{
-    AllocatorAction, AllocatorEvents, AllocatorSettings, BlockState, Blocks, MemoryMark, MemorySnapshot, MemoryStacks,
-    MemorySummary, Segments, SummaryRow, Times,
+    AllocatorAction, AllocatorEvents, AllocatorSettings, BlockState, Blocks, MemoryMark, MemorySnapshot,
+    MemoryStacks, MemorySummary, Segments, SummaryRow, Times,
 };
 pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};

@@ -260,7 +260,8 @@ impl MemorySnapshot {
     #[must_use]
     pub fn devices(&self) -> Vec<u32> {
         let with_history = self.histories.iter().enumerate().filter(|(_, ranges)| !ranges.is_empty());
-        let mut devices: Vec<u32> = with_history.filter_map(|(device, _)| u32::try_from(device).ok()).collect();
+        let mut devices: Vec<u32> =
+            with_history.filter_map(|(device, _)| u32::try_from(device).ok()).collect();
         devices.extend(&self.segments.device);
         devices.sort_unstable();
         devices.dedup();

@@ -35,7 +35,8 @@ pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
 pub use memory::{
-    Joined, MemoryReport, SnapshotReport, memory_value, render_memory_json, render_memory_markdown, render_memory_text,
+    Joined, MemoryReport, SnapshotReport, memory_value, render_memory_json, render_memory_markdown,
+    render_memory_text,
 };
 pub use plan::{
     CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,

@@ -11,12 +11,12 @@ use whyidle_model::{Samples, Severity, Trace};
 use whyidle_readers::recording::{self, Driver, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
+use crate::UNREADABLE;
 use crate::args::DiagnoseOptions;
 use crate::evidence;
 use crate::output::Output;
 use crate::show::{NoVerdict, show};
 use crate::trace::{self, Question};
-use crate::UNREADABLE;
 
 pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
     if evidence::is_evidence(&options.paths) {

@@ -16,6 +16,8 @@ pub enum Advice {
     KeepCache,
     /// `expandable_segments:True`: enough was free, but in pieces.
     Expandable,
+    /// Enough was free, but in pieces too small for that: the same sizes from step to step, what stays first.
+    SameSizes,
     /// An allocation failed, and nothing of it is due to pieces: ask for less.
     NeedLess,
 }
@@ -30,6 +32,7 @@ impl Advice {
             Self::Release => "release",
             Self::KeepCache => "keep-cache",
             Self::Expandable => "expandable",
+            Self::SameSizes => "same-sizes",
             Self::NeedLess => "need-less",
         }
     }
@@ -53,11 +56,19 @@ pub(super) fn advice(memory: &DeviceMemory, is_expandable: bool) -> Vec<Advice> 
         found.push(Advice::KeepCache);
     }
     let failures = &memory.fragmentation.failures;
-    let in_pieces = failures.iter().any(super::Failure::is_fragmented)
-        // What the allocator itself gives back in need, and asks for again.
-        || !empties && churn.went > churn.emptied && churn.came_again >= AGAIN && memory.fragmentation.grew_while_free > 0;
-    if in_pieces && !is_expandable {
+    // What the allocator itself gives back in need, and asks for again.
+    let retries = !empties
+        && churn.went > churn.emptied
+        && churn.came_again >= AGAIN
+        && memory.fragmentation.grew_while_free > 0;
+    if !is_expandable && (retries || failures.iter().any(super::Failure::is_for_expandable)) {
         found.push(Advice::Expandable);
+    }
+    if failures
+        .iter()
+        .any(|failure| failure.is_fragmented() && (is_expandable || !failure.is_for_expandable()))
+    {
+        found.push(Advice::SameSizes);
     }
     if failures.iter().any(|failure| !failure.is_fragmented()) {
         found.push(Advice::NeedLess);

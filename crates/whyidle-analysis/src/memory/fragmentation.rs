@@ -16,6 +16,8 @@ pub struct Failure {
     pub allocated: u64,
     /// Free bytes that the allocator held.
     pub cached: u64,
+    /// Of them, what whole pages of an expandable segment would hold: these could have been moved elsewhere. At least.
+    pub in_pages: u64,
     /// Who asked, as a stack.
     pub stack: u32,
 }
@@ -25,6 +27,12 @@ impl Failure {
     #[must_use]
     pub fn is_fragmented(&self) -> bool {
         self.cached >= self.bytes
+    }
+
+    /// Expandable segments would have had room: they give pages that are wholly free back to the driver, and no others.
+    #[must_use]
+    pub fn is_for_expandable(&self) -> bool {
+        self.is_fragmented() && self.in_pages.saturating_add(self.device_free) >= self.bytes
     }
 }
 

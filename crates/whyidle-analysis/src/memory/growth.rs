@@ -74,7 +74,12 @@ const LEAST_BYTES: u64 = 1 << 20;
 const OPERATORS: usize = 3;
 
 /// Growth, if there is any. `live`: blocks at the end.
-pub(super) fn growth(live: &BTreeMap<u64, Live>, periods: &Periods, sites: &Sites, seen: Seen) -> Option<Growth> {
+pub(super) fn growth(
+    live: &BTreeMap<u64, Live>,
+    periods: &Periods,
+    sites: &Sites,
+    seen: Seen,
+) -> Option<Growth> {
     let count = periods.count().checked_sub(2)?;
     // Slices of a start-up, where nothing is given back yet, show no growth.
     if count < FEWEST || periods.by == PeriodsBy::Slices && !seen.steady {
@@ -109,7 +114,8 @@ pub(super) fn growth(live: &BTreeMap<u64, Live>, periods: &Periods, sites: &Site
     if total < LEAST_BYTES {
         return None;
     }
-    let operators = found.iter().filter(|grown| sites.sites[grown.site as usize].phase == Phase::Forward).count();
+    let operators =
+        found.iter().filter(|grown| sites.sites[grown.site as usize].phase == Phase::Forward).count();
     let kind = match () {
         () if operators < OPERATORS => GrowthKind::Kept,
         () if seen.backward => GrowthKind::Graph,

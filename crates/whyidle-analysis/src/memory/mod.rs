@@ -30,6 +30,9 @@ pub use timeline::Stretch;
 /// Stretches of a timeline.
 const STRETCHES: usize = 240;
 
+/// Failures whose pieces are looked at.
+const LOOKED_AT: usize = 256;
+
 /// A device's memory.
 #[derive(Clone, Debug)]
 pub struct DeviceMemory {
@@ -97,6 +100,7 @@ fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMem
                 device_free: events.address[row],
                 allocated: before.allocated,
                 cached: before.cached(),
+                in_pages: if fragmentation.failures.len() < LOOKED_AT { walk.in_pages() } else { 0 },
                 stack: events.stack[row],
             }),
             AllocatorAction::SegmentAlloc if before.cached() >= events.bytes(row) => {

@@ -30,7 +30,13 @@ pub struct Part {
 }
 
 /// What was allocated at the peak, largest first. Its bytes add up to the peak.
-pub(super) fn parts(snapshot: &MemorySnapshot, device: u32, opening: &Opening, peak: &Peak, sites: &Sites) -> Vec<Part> {
+pub(super) fn parts(
+    snapshot: &MemorySnapshot,
+    device: u32,
+    opening: &Opening,
+    peak: &Peak,
+    sites: &Sites,
+) -> Vec<Part> {
     let mut walk = opening.walk(snapshot);
     if let Some(peak) = peak.row {
         for row in snapshot.history(device) {

@@ -75,7 +75,8 @@ fn by_marks(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
     let first = snapshot.history(device).next()?;
     let last = snapshot.history(device).last()?;
     ["ProfilerStep#", "Optimizer.step#"].into_iter().find_map(|prefix| {
-        let marks = snapshot.marks.iter().filter(|mark| mark.device == device && mark.name.starts_with(prefix));
+        let marks =
+            snapshot.marks.iter().filter(|mark| mark.device == device && mark.name.starts_with(prefix));
         let within: Vec<i64> =
             marks.map(|mark| mark.time).filter(|&at| at >= time(first) && at <= time(last)).collect();
         let mut starts = Vec::new();
@@ -146,9 +147,8 @@ fn by_repetition(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
 }
 
 fn in_slices(snapshot: &MemorySnapshot, device: u32) -> Periods {
-    let rows = || {
-        snapshot.history(device).filter(|&row| snapshot.events.action[row] == AllocatorAction::Alloc)
-    };
+    let rows =
+        || snapshot.history(device).filter(|&row| snapshot.events.action[row] == AllocatorAction::Alloc);
     let each = rows().count().div_ceil(SLICES).max(1);
     Periods { by: PeriodsBy::Slices, starts: rows().step_by(each).collect() }
 }

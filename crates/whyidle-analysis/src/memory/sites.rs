@@ -55,7 +55,10 @@ enum Says {
     Nothing,
     User,
     /// A Python function of a library, and whether that is an optimizer, or a module's forward.
-    Library { optimizer: bool, forward: bool },
+    Library {
+        optimizer: bool,
+        forward: bool,
+    },
     Operator(String),
     Node(String),
     Engine,
@@ -155,7 +158,11 @@ fn says(snapshot: &MemorySnapshot, frame: &Frame) -> Says {
     }
     if let Some(rest) = function.strip_prefix("at::_ops::") {
         let name = rest.split("::").next().unwrap_or_default();
-        return if allocates_only(name) { Says::Nothing } else { Says::Operator(format!("aten::{}", bare(name))) };
+        return if allocates_only(name) {
+            Says::Nothing
+        } else {
+            Says::Operator(format!("aten::{}", bare(name)))
+        };
     }
     if let Some(rest) = function.strip_prefix("torch::autograd::generated::")
         && let Some((name, _)) = rest.split_once("::apply(")

@@ -21,6 +21,9 @@ const REST: u64 = 1 << 20;
 /// Segments up to this hold small blocks, bytes.
 const SMALL_SEGMENT: u64 = 2 << 20;
 
+/// Pages of expandable segments of large blocks, bytes (`kLargeBuffer`).
+const PAGE: u64 = 20 << 20;
+
 /// What the allocator holds at one moment, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -183,7 +186,10 @@ fn segments_before(snapshot: &MemorySnapshot, device: u32) -> BTreeMap<u64, Segm
     let rows: Vec<usize> = snapshot
         .history(device)
         .filter(|&row| {
-            matches!(snapshot.events.action[row], AllocatorAction::SegmentAlloc | AllocatorAction::SegmentFree)
+            matches!(
+                snapshot.events.action[row],
+                AllocatorAction::SegmentAlloc | AllocatorAction::SegmentFree
+            )
         })
         .collect();
     for row in rows.into_iter().rev() {
@@ -219,8 +225,13 @@ fn live_before(snapshot: &MemorySnapshot, device: u32, requests: bool) -> BTreeM
                 if !known.contains_key(&address) {
                     let requested = events.bytes(row);
                     let pending = action == AllocatorAction::FreeCompleted && requests;
-                    let live =
-                        Live { size: rounded(requested), requested, stack: events.stack[row], row: None, pending };
+                    let live = Live {
+                        size: rounded(requested),
+                        requested,
+                        stack: events.stack[row],
+                        row: None,
+                        pending,
+                    };
                     before.insert(address, live);
                 }
                 known.insert(address, false);
@@ -246,7 +257,9 @@ fn live_before(snapshot: &MemorySnapshot, device: u32, requests: bool) -> BTreeM
                     before.insert(address, live);
                 }
                 // Given back in the history, but still there: its size is known exactly.
-                Some(false) if before.contains_key(&address) && blocks.state[block] == BlockState::PendingFree => {
+                Some(false)
+                    if before.contains_key(&address) && blocks.state[block] == BlockState::PendingFree =>
+                {
                     before.insert(address, live);
                 }
                 Some(_) => {}
@@ -297,7 +310,8 @@ impl Walk<'_> {
         let next = self.live.range(address.saturating_add(1)..).next().map(|(&next, _)| next);
         let size = size.saturating_add(rest(&self.segments, address, size, next));
         let stack = self.snapshot.events.stack[row];
-        self.live.insert(address, Live { size, requested, stack, row: u32::try_from(row).ok(), pending: false });
+        self.live
+            .insert(address, Live { size, requested, stack, row: u32::try_from(row).ok(), pending: false });
         self.counted[0] += i128::from(size);
         self.counted[1] += i128::from(size);
         self.counted[2] += i128::from(requested);
@@ -317,6 +331,22 @@ impl Walk<'_> {
             self.live.remove(&address);
         }
         is_first
+    }
+
+    /// Free bytes in segments of large blocks that whole pages of expandable segments would hold, wherever pages begin.
+    pub(super) fn in_pages(&self) -> u64 {
+        let mut pages = 0_u64;
+        for (&from, segment) in
+            self.segments.iter().filter(|(from, segment)| segment.end - **from > SMALL_SEGMENT)
+        {
+            let mut at = from;
+            let blocks = self.live.range(from..segment.end).map(|(&address, live)| (address, live.size));
+            for (address, size) in blocks.chain([(segment.end, 0)]) {
+                pages += (address.saturating_sub(at) / PAGE).saturating_sub(1);
+                at = at.max(address.saturating_add(size));
+            }
+        }
+        pages.saturating_mul(PAGE)
     }
 
     fn counted(&self) -> [i128; 4] {

@@ -32,7 +32,8 @@ impl Timeline {
         let last = self.stretches.len() - 1;
         let at = usize::try_from(time.saturating_sub(self.from) / self.length).unwrap_or(0).min(last);
         let start = self.from + self.length * at as i64;
-        let stretch = self.stretches[at].get_or_insert(Stretch { start, low: allocated, high: allocated, reserved });
+        let stretch =
+            self.stretches[at].get_or_insert(Stretch { start, low: allocated, high: allocated, reserved });
         stretch.low = stretch.low.min(allocated);
         stretch.high = stretch.high.max(allocated);
         stretch.reserved = stretch.reserved.max(reserved);

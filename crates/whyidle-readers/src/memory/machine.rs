@@ -243,7 +243,9 @@ impl Machine {
         if self.stack[from..].contains(&Value::Mark) {
             return None;
         }
-        let plain = |value: &Value| matches!(value, Value::Nothing | Value::Int(_) | Value::Float(_) | Value::Text(_));
+        let plain = |value: &Value| {
+            matches!(value, Value::Nothing | Value::Int(_) | Value::Float(_) | Value::Text(_))
+        };
         if self.stack[from..].iter().all(plain) {
             self.stack.truncate(from);
             self.stack.push(Value::Nothing);
@@ -275,7 +277,8 @@ impl Machine {
         for at in from..self.stack.len() {
             let value = std::mem::replace(&mut self.stack[at], Value::Nothing);
             let value = if self.is_row(&value) { self.settled(value) } else { value };
-            let place = if let Value::Open(place) = list { self.places.get_mut(*place as usize) } else { None };
+            let place =
+                if let Value::Open(place) = list { self.places.get_mut(*place as usize) } else { None };
             match place.map(|place| &mut place.open) {
                 Some(Open::List(members)) => join(members, value),
                 _ => {
@@ -297,11 +300,20 @@ impl Machine {
             let key = std::mem::replace(&mut self.stack[at], Value::Nothing);
             let value = std::mem::replace(&mut self.stack[at + 1], Value::Nothing);
             let value = self.of_key(&key, value);
-            let place = if let Value::Open(place) = dict { self.places.get_mut(*place as usize) } else { None };
+            let place =
+                if let Value::Open(place) = dict { self.places.get_mut(*place as usize) } else { None };
             match place.map(|place| &mut place.open) {
                 Some(Open::Dict(items)) => items.push((key, value)),
                 // It was used already: what became of it stays as it is.
-                _ if matches!(dict, Value::Open(_) | Value::Events(_) | Value::Blocks(_) | Value::Segment(_) | Value::Frame(_)) => {
+                _ if matches!(
+                    dict,
+                    Value::Open(_)
+                        | Value::Events(_)
+                        | Value::Blocks(_)
+                        | Value::Segment(_)
+                        | Value::Frame(_)
+                ) =>
+                {
                     self.rows.notes.add(NoteCode::MalformedEvent, None);
                     self.release(value);
                 }

@@ -21,8 +21,8 @@ use crate::pickle::{Broken, Why, Window};
 use crate::source;
 use machine::Machine;
 
-pub use summary::{read as read_summary, read_text as summary_of_text};
 pub(crate) use summary::is_summary;
+pub use summary::{read as read_summary, read_text as summary_of_text};
 
 /// Reads the snapshot in a file, gzipped or not.
 ///
@@ -38,19 +38,22 @@ pub fn read(path: &Path) -> Result<MemorySnapshot, ReadError> {
         // Damage of the compressed data ends the snapshot as a file that is cut does.
         let damaged = matches!(
             error.kind(),
-            std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput | std::io::ErrorKind::UnexpectedEof
+            std::io::ErrorKind::InvalidData
+                | std::io::ErrorKind::InvalidInput
+                | std::io::ErrorKind::UnexpectedEof
         );
         if !damaged {
             return Err(failed(error));
         }
     }
-    let whole = whole.map_err(|broken| refused(path, broken))?;
+    let is_empty = input.is_at_start();
+    let whole = whole.map_err(|broken| refused(path, broken, is_empty))?;
     machine.finish(&whole).ok_or_else(|| ReadError::NotATrace { path: path.to_owned(), found: Found::Pickle })
 }
 
-fn refused(path: &Path, broken: Broken) -> ReadError {
+fn refused(path: &Path, broken: Broken, is_empty: bool) -> ReadError {
     let why = match broken.why {
-        Why::Cut if broken.byte == 0 => {
+        Why::Cut if is_empty => {
             return ReadError::NotATrace { path: path.to_owned(), found: Found::Empty };
         }
         Why::Cut => Snapshot::Cut,

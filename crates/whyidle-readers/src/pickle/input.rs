@@ -44,12 +44,25 @@ pub(crate) struct Window<R> {
 
 impl<R: Read> Window<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Self { reader, window: vec![0; WINDOW], from: 0, until: 0, before: 0, long: Vec::new(), failure: None }
+        Self {
+            reader,
+            window: vec![0; WINDOW],
+            from: 0,
+            until: 0,
+            before: 0,
+            long: Vec::new(),
+            failure: None,
+        }
     }
 
     /// What the system said, if it refused to read on.
     pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
+    }
+
+    /// Nothing was taken yet.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.before == 0 && self.from == 0
     }
 
     /// Reads on until the window holds `length` bytes. `false`: there are fewer.
@@ -136,6 +149,7 @@ mod tests {
         assert_eq!(window.take(5), Some(&bytes[300_003..300_008]));
         assert_eq!(window.take(u64::MAX), None);
         let mut window = Window::new(Slow(&bytes[..10]));
-        assert_eq!((window.take(11), window.take(10)), (None, Some(&bytes[..10])));
+        assert_eq!(window.take(11), None);
+        assert_eq!(window.take(10), Some(&bytes[..10]));
     }
 }

@@ -8,10 +8,10 @@ pub(crate) mod op;
 
 use std::ops::Range;
 
-pub(crate) use input::Window;
 use input::Slice;
-use op::{Input, Op};
+pub(crate) use input::Window;
 pub(crate) use op::{Broken, Why};
+use op::{Input, Op};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]

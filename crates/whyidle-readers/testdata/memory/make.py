@@ -237,14 +237,27 @@ def evaluation(batches):
     return gpu.snapshot()
 
 
-def fragmented():
-    """Room enough, but between blocks: the large one fails."""
+def small_pieces():
+    """Room enough, but in small pieces between blocks: the large one fails."""
     gpu = Allocator(capacity=400 * MIB)
     places = [gpu.alloc(5 * MIB, STACKS["linear", 21, "train"]) for _ in range(72)]
     for place in places[::2]:
         gpu.free(place)
     try:
         gpu.alloc(120 * MIB, STACKS["linear", 23, "train"])
+    except OutOfMemory:
+        pass
+    return gpu.snapshot()
+
+
+def fragmented():
+    """Each segment is half free: no piece is large enough, but expandable segments would have moved the pages."""
+    gpu = Allocator(capacity=840 * MIB)
+    for _ in range(4):
+        gpu.free(gpu.alloc(200 * MIB, STACKS["linear", 23, "train"]))
+        gpu.alloc(105 * MIB, STACKS["linear", 21, "train"])
+    try:
+        gpu.alloc(150 * MIB, STACKS["linear", 23, "train"])
     except OutOfMemory:
         pass
     return gpu.snapshot()
@@ -301,6 +314,7 @@ def main():
     put("evaluation.pickle.gz", evaluation(8))
     put("emptied.pickle.gz", training(8, before=1, empty=True))
     put("fragmented.pickle.gz", fragmented())
+    put("small_pieces.pickle.gz", small_pieces())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ memory-by-before = what was there before the history began { $share }
 memory-fine = Nothing in it asks for a change.
 memory-growth-steps = Memory grows: { $bytes } more stay allocated after every step, over { $count } steps.
 memory-growth-slices = Memory seems to grow: each of { $count } stretches of the history leaves about { $bytes } allocated. No steps could be told in it.
-memory-growth-most = Most of it is asked for by { $place }.
+memory-growth-most = The largest part of it is asked for by { $place }.
 memory-growth-graph = It is what forward keeps for backward, of several operators: results are kept together with their graph.
 memory-growth-evaluation = It is what forward keeps for a backward that never runs: an evaluation records its graph.
 memory-failed = An allocation of { $bytes } failed: { $allocated } were allocated, { $cached } lay free in the allocator, { $free } on the GPU.
@@ -40,10 +40,12 @@ memory-do-detach = Keep results without their graph: `.detach()`, or `.item()` f
 memory-do-release = Find what keeps these tensors from step to step: a list, a cache, an attribute.
 memory-do-keep-cache = Leave `torch.cuda.empty_cache()` out of the steps.
 memory-do-expandable = Let segments grow: `expandable_segments:True`.
+memory-do-same-sizes = Keep sizes the same from step to step, and ask for what stays (weights, states, caches) first.
 memory-do-need-less = The program needs more than there is: a smaller batch, checkpointing, or sharding. `whyidle plan` tells what fits.
 memory-if-no-grad = The stacks show no backward in the whole history.
 memory-if-detach = One kept result holds everything that its forward saved.
-memory-if-expandable = It helps where enough is free, but in pieces: sizes that change from step to step. It frees nothing where tensors hold the memory, and some sharing of memory between processes does not work with it.
+memory-if-expandable = It helps where enough is free in pieces of 20 MiB or more, as with sizes that change from step to step. It frees nothing where tensors hold the memory or sit between smaller pieces, and some ways of sharing memory between processes do not work with it.
+memory-if-same-sizes = The free pieces lie between tensors and are too small to be moved elsewhere: `expandable_segments` does not help against that.
 memory-if-keep-cache = What it gives back is asked for again in the next step; both stop the GPU.
 
 ## Tables

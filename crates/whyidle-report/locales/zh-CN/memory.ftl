@@ -23,7 +23,7 @@ memory-by-before = 历史开始之前已有的 { $share }
 memory-fine = 没有需要改动的地方。
 memory-growth-steps = 显存在增长：每步之后多出 { $bytes } 没有释放，连续 { $count } 步都是如此。
 memory-growth-slices = 显存似乎在增长：历史分成的 { $count } 段，每段约留下 { $bytes } 没有释放。历史里分辨不出步。
-memory-growth-most = 其中大部分由 { $place } 申请。
+memory-growth-most = 其中最大的一部分由 { $place } 申请。
 memory-growth-graph = 留下的是前向为反向保存的内容，来自多个算子：结果连同计算图一起被保留。
 memory-growth-evaluation = 留下的是前向为反向保存的内容，而反向从未运行：评估时记录了计算图。
 memory-failed = 一次 { $bytes } 的申请失败：当时已分配 { $allocated }，分配器里空闲 { $cached }，GPU 上空闲 { $free }。
@@ -37,10 +37,12 @@ memory-do-detach = 保留结果时去掉计算图：用 `.detach()`，只要数�
 memory-do-release = 找出是谁一步步留着这些张量：列表、缓存或属性。
 memory-do-keep-cache = 不要在每步里调用 `torch.cuda.empty_cache()`。
 memory-do-expandable = 让显存段可以增长：`expandable_segments:True`。
+memory-do-same-sizes = 让每步的大小保持不变，并且先申请长期保留的部分（权重、优化器状态、缓存）。
 memory-do-need-less = 程序需要的显存超过现有的：减小 batch、使用梯度检查点或分片。`whyidle plan` 可以算出放得下的方案。
 memory-if-no-grad = 整段历史的调用栈里没有反向。
 memory-if-detach = 只要留着一个结果，它的前向保存的全部内容都不会释放。
-memory-if-expandable = 适用于空闲足够但不连续的情况，例如每步大小都在变。显存若被张量占着，它腾不出空间；某些跨进程共享显存的方式也不能与它同用。
+memory-if-expandable = 适用于空闲总量足够、但分散成 20 MiB 以上的块的情况，例如每步大小都在变。显存若被张量占着，或者空闲块更小、夹在张量之间，它腾不出空间；某些跨进程共享显存的方式也不能与它同用。
+memory-if-same-sizes = 空闲块夹在张量之间，又小得无法挪作他用：`expandable_segments` 对此没有帮助。
 memory-if-keep-cache = 它还回去的显存下一步又要申请，两者都会让 GPU 停下来。
 
 ## 表格

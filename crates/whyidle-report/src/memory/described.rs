@@ -89,7 +89,8 @@ impl Page<'_> {
             self.say(&Message::new("memory-head-device").name("device", memory.device.to_string())),
         ];
         if let Some((from, until)) = memory.span {
-            let events = Message::new("memory-head-events").count("count", memory.events).time("time", until - from);
+            let events =
+                Message::new("memory-head-events").count("count", memory.events).time("time", until - from);
             parts.push(self.say(&events));
         }
         self.blocks.push(Block::Head(parts.join(" · ")));
@@ -111,7 +112,8 @@ impl Page<'_> {
         }
         self.title("memory-title-change");
         for &advice in &memory.advice {
-            let said: Vec<Message> = [words::advised(advice)].into_iter().chain(words::conditions(advice)).collect();
+            let said: Vec<Message> =
+                [words::advised(advice)].into_iter().chain(words::conditions(advice)).collect();
             self.blocks.push(Block::Rule(true, self.catalog.sentences(&said)));
             let code = words::code(advice);
             if !code.is_empty() {
@@ -139,7 +141,9 @@ impl Page<'_> {
 
     fn growth(&mut self, report: &SnapshotReport, memory: &DeviceMemory) {
         let Some(growth) = &memory.growth else {
-            if self.verbose && let Some((by, count)) = memory.periods {
+            if self.verbose
+                && let Some((by, count)) = memory.periods
+            {
                 self.title("memory-title-growth");
                 self.note(&Message::new("memory-no-growth").message("periods", words::found_by(by, count)));
             }
@@ -186,9 +190,8 @@ impl Page<'_> {
             row("memory-row-cached", peak.cached(), end.cached()),
         ];
         if self.verbose || !memory.fragmentation.failures.is_empty() {
-            let at_end = |id: &'static str, bytes: u64| {
-                vec![self.catalog.word(id), String::new(), self.bytes(bytes)]
-            };
+            let at_end =
+                |id: &'static str, bytes: u64| vec![self.catalog.word(id), String::new(), self.bytes(bytes)];
             rows.push(at_end("memory-row-releasable", memory.fragmentation.releasable));
             rows.push(at_end("memory-row-split", memory.fragmentation.split));
             rows.push(at_end("memory-row-largest", memory.fragmentation.largest_free));
@@ -200,10 +203,18 @@ impl Page<'_> {
         let churn = &memory.churn;
         let mut said = Vec::new();
         if churn.came > 0 {
-            said.push(Message::new("memory-came").count("count", churn.came).with("bytes", words::bytes(churn.came_bytes)));
+            said.push(
+                Message::new("memory-came")
+                    .count("count", churn.came)
+                    .with("bytes", words::bytes(churn.came_bytes)),
+            );
         }
         if churn.went > 0 {
-            said.push(Message::new("memory-went").count("count", churn.went).with("bytes", words::bytes(churn.went_bytes)));
+            said.push(
+                Message::new("memory-went")
+                    .count("count", churn.went)
+                    .with("bytes", words::bytes(churn.went_bytes)),
+            );
         }
         if churn.emptied > 0 {
             said.push(Message::new("memory-emptied").count("count", churn.emptied));
@@ -215,15 +226,18 @@ impl Page<'_> {
                     .with("bytes", words::bytes(memory.fragmentation.grew_bytes)),
             );
         }
-        let gaps = report.trace.iter().flat_map(|trace| &trace.gaps).find(|(device, _)| *device == memory.device);
-        said.extend(gaps.map(|(_, found)| match found {
-            Ok(found) => Message::new("memory-gaps")
-                .count("calls", found.came + found.went + found.failed)
-                .count("gaps", found.gaps)
-                .share("share", found.share()),
-            Err(Apart::Times(apart)) => Message::new("memory-gaps-apart").time("time", *apart),
-            Err(Apart::NoClock) => Message::new("memory-gaps-no-clock"),
-            Err(Apart::NoHistory) => Message::new("memory-gaps-no-history"),
+        let gaps =
+            report.trace.iter().flat_map(|trace| &trace.gaps).find(|(device, _)| *device == memory.device);
+        said.extend(gaps.map(|(_, found)| {
+            match found {
+                Ok(found) => Message::new("memory-gaps")
+                    .count("calls", found.came + found.went + found.failed)
+                    .count("gaps", found.gaps)
+                    .share("share", found.share()),
+                Err(Apart::Times(apart)) => Message::new("memory-gaps-apart").time("time", *apart),
+                Err(Apart::NoClock) => Message::new("memory-gaps-no-clock"),
+                Err(Apart::NoHistory) => Message::new("memory-gaps-no-history"),
+            }
         }));
         if said.is_empty() {
             return;
@@ -245,7 +259,11 @@ impl Page<'_> {
             .iter()
             .map(|other| {
                 let device = Message::new("memory-head-device").name("device", other.device.to_string());
-                vec![self.say(&device), self.bytes(other.peak.totals.allocated), self.bytes(other.peak_reserved)]
+                vec![
+                    self.say(&device),
+                    self.bytes(other.peak.totals.allocated),
+                    self.bytes(other.peak_reserved),
+                ]
             })
             .collect();
         self.table(rows);

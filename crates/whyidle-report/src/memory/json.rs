@@ -104,6 +104,7 @@ fn device(report: &SnapshotReport, memory: &DeviceMemory, catalog: &Catalog) -> 
                 "device_free": failure.device_free,
                 "allocated": failure.allocated,
                 "cached": failure.cached,
+                "in_pages": failure.in_pages,
                 "in_pieces": failure.is_fragmented(),
             })).collect::<Vec<_>>(),
         },

@@ -57,7 +57,9 @@ impl SnapshotReport {
     /// The device whose peak is highest.
     #[must_use]
     pub fn fullest(&self) -> Option<&DeviceMemory> {
-        self.devices.iter().max_by_key(|device| (device.peak.totals.allocated, std::cmp::Reverse(device.device)))
+        self.devices
+            .iter()
+            .max_by_key(|device| (device.peak.totals.allocated, std::cmp::Reverse(device.device)))
     }
 
     /// Memory of a device, bytes, where it is known.

@@ -1,6 +1,8 @@
 //! The sentences: the peak, what makes it up, and what to change.
 
-use whyidle_analysis::memory::{Advice, DeviceMemory, Failure, Growth, GrowthKind, Part, PeriodsBy, Phase, Site};
+use whyidle_analysis::memory::{
+    Advice, DeviceMemory, Failure, Growth, GrowthKind, Part, PeriodsBy, Phase, Site,
+};
 use whyidle_diagnosis::{Arg, Message};
 
 use super::SnapshotReport;
@@ -20,7 +22,9 @@ pub(super) fn share(part: u64, whole: u64) -> f64 {
 pub(super) fn site(site: &Site) -> Message {
     let at = site.place.as_ref().map(|(function, file, line)| place(function, file, *line));
     match (&site.operator, at) {
-        (Some(operator), Some(at)) => Message::new("memory-site").name("operator", operator).name("place", at),
+        (Some(operator), Some(at)) => {
+            Message::new("memory-site").name("operator", operator).name("place", at)
+        }
         (Some(operator), None) => Message::new("memory-site-bare").name("place", operator),
         (None, Some(at)) => Message::new("memory-site-bare").name("place", at),
         (None, None) => Message::new("memory-site-unknown"),
@@ -67,7 +71,9 @@ pub(super) fn answer(report: &SnapshotReport, memory: &DeviceMemory) -> Vec<Mess
         (true, false) => "memory-peak-about",
     };
     let mut said = vec![
-        Message::new(id).with("allocated", bytes(peak.allocated)).with("reserved", bytes(memory.peak_reserved)),
+        Message::new(id)
+            .with("allocated", bytes(peak.allocated))
+            .with("reserved", bytes(memory.peak_reserved)),
     ];
     if memory.span.is_some() && peak.allocated > 0 {
         let items = by_phase(report, memory)
@@ -85,7 +91,9 @@ pub(super) fn answer(report: &SnapshotReport, memory: &DeviceMemory) -> Vec<Mess
     match memory.advice.first() {
         Some(advice) => said.push(advised(*advice)),
         // More allocated than reserved cannot be: the history is not this memory's.
-        None if memory.span.is_some() && peak.allocated <= memory.peak_reserved => said.push(Message::new("memory-fine")),
+        None if memory.span.is_some() && peak.allocated <= memory.peak_reserved => {
+            said.push(Message::new("memory-fine"))
+        }
         None => {}
     }
     said
@@ -132,6 +140,7 @@ pub(super) fn advised(advice: Advice) -> Message {
         Advice::Release => "memory-do-release",
         Advice::KeepCache => "memory-do-keep-cache",
         Advice::Expandable => "memory-do-expandable",
+        Advice::SameSizes => "memory-do-same-sizes",
         Advice::NeedLess => "memory-do-need-less",
     })
 }
@@ -143,6 +152,7 @@ pub(super) fn conditions(advice: Advice) -> Option<Message> {
         Advice::Detach => Some(Message::new("memory-if-detach")),
         Advice::Expandable => Some(Message::new("memory-if-expandable")),
         Advice::KeepCache => Some(Message::new("memory-if-keep-cache")),
+        Advice::SameSizes => Some(Message::new("memory-if-same-sizes")),
         Advice::Release | Advice::NeedLess => None,
     }
 }
@@ -151,9 +161,9 @@ pub(super) fn conditions(advice: Advice) -> Option<Message> {
 pub(super) fn code(advice: Advice) -> &'static [&'static str] {
     match advice {
         Advice::NoGrad => &["with torch.no_grad():", "    outputs = model(inputs)"],
-        Advice::Detach => &["total += loss.detach()", "losses.append(loss.item())  # waits for the GPU"],
+        Advice::Detach => &["total += loss.detach()", "outputs.append(output.detach().cpu())"],
         Advice::Expandable => &["PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],
-        Advice::Release | Advice::KeepCache | Advice::NeedLess => &[],
+        Advice::Release | Advice::KeepCache | Advice::SameSizes | Advice::NeedLess => &[],
     }
 }
 

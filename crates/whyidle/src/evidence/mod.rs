@@ -21,15 +21,15 @@ pub(crate) fn kind(path: &Path) -> Option<FileFormat> {
         return None;
     }
     let mut head = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(File::open(path).ok()?, HEAD as u64), &mut head).ok()?;
+    std::io::Read::read_to_end(&mut std::io::Read::take(File::open(path).ok()?, HEAD as u64), &mut head)
+        .ok()?;
     sniff(&head)
 }
 
 /// The paths hold evidence that this module reads.
 pub(crate) fn is_evidence(paths: &[PathBuf]) -> bool {
-    let is = |path: &PathBuf| {
-        matches!(kind(path), Some(FileFormat::MemorySnapshot | FileFormat::MemorySummary))
-    };
+    let is =
+        |path: &PathBuf| matches!(kind(path), Some(FileFormat::MemorySnapshot | FileFormat::MemorySummary));
     paths.iter().any(is)
 }
 
