@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod levels;
 mod lines;
 pub mod links;
+pub mod memory;
 pub mod operators;
 pub mod os;
 pub mod ranks;

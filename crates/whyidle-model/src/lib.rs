@@ -10,6 +10,7 @@
 //! * [`Spans`] – sorted, disjoint intervals: the algebra that every share is computed with.
 //! * [`Samples`] – what was sampled of a running program from outside.
 //! * [`FlightDump`] – the last collectives of one rank, as its flight recorder held them.
+//! * [`MemorySnapshot`] – what a CUDA allocator held, and what it did before.
 //! * [`NcclLog`] – which ranks there are, and over what each pair talks, as NCCL logs it.
 //! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
 
@@ -18,6 +19,7 @@ mod gpu;
 mod host;
 mod ids;
 mod intern;
+mod memory;
 mod meta;
 mod nccl;
 mod notes;
@@ -31,6 +33,10 @@ pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, 
 pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
+pub use memory::{
+    AllocatorAction, AllocatorEvents, AllocatorSettings, BlockState, Blocks, MemoryMark, MemorySnapshot,
+    MemoryStacks, MemorySummary, Segments, SummaryRow, Times,
+};
 pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};

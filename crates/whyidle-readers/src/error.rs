@@ -49,6 +49,16 @@ pub enum ReadError {
         /// What it looks like.
         found: Found,
     },
+    /// A memory snapshot that cannot be read to its end.
+    #[error("{}: {} at byte {byte}", path.display(), why.id())]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// The opcode's first byte, counted in the inflated file.
+        byte: u64,
+        /// What is wrong there.
+        why: Snapshot,
+    },
     /// A directory without dumps or logs.
     #[error("{}: no dump in this directory", path.display())]
     NoDump {
@@ -112,6 +122,9 @@ impl ReadError {
             | Self::NotEvidence { found: Found::Empty, .. } => "read-empty",
             Self::NotEvidence { .. } => "read-not-evidence",
             Self::NotADump { .. } => "read-not-a-dump",
+            Self::Snapshot { why: Snapshot::Cut, .. } => "read-snapshot-cut",
+            Self::Snapshot { why: Snapshot::Code, .. } => "read-snapshot-code",
+            Self::Snapshot { why: Snapshot::Nonsense, .. } => "read-snapshot-nonsense",
             Self::NoDump { .. } => "read-no-dump",
             Self::NotATrace { .. } => "read-not-a-trace",
             Self::Unreadable { .. } => "read-unreadable",
@@ -132,6 +145,7 @@ impl ReadError {
             | Self::NotADump { path, .. }
             | Self::NotEvidence { path, .. }
             | Self::NoDump { path }
+            | Self::Snapshot { path, .. }
             | Self::Unreadable { path, .. }
             | Self::Damaged { path, .. }
             | Self::Database { path, .. }
@@ -153,7 +167,7 @@ impl ReadError {
             Self::NotATrace { .. } | Self::NotADump { .. } | Self::NotEvidence { .. } => {
                 args.extend(self.found().map(|found| ("found", found.id().to_owned())));
             }
-            Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } => {
+            Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } | Self::Snapshot { byte, .. } => {
                 args.push(("byte", byte.to_string()))
             }
             Self::NoTrace { .. } | Self::NotADigest { .. } | Self::NoDump { .. } => {}
@@ -190,8 +204,31 @@ impl ReadError {
             Self::NewerSchema { .. } => Some(Hint::Update),
             Self::Database { .. } => Some(Hint::ExportNsys),
             Self::NotADump { .. } | Self::NoDump { .. } => Some(Hint::DumpFlight),
+            Self::Snapshot { why: Snapshot::Code, .. } => Some(Hint::PlainSnapshot),
+            Self::Snapshot { .. } => Some(Hint::SnapshotAgain),
             Self::NoTrace { .. } => Some(Hint::RecordTrace),
             Self::NotADigest { .. } => Some(Hint::MakeDigest),
+        }
+    }
+}
+
+/// What is wrong with a memory snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snapshot {
+    /// It ends in the middle.
+    Cut,
+    /// It names a class or asks for a call.
+    Code,
+    /// It makes no sense.
+    Nonsense,
+}
+
+impl Snapshot {
+    fn id(self) -> &'static str {
+        match self {
+            Self::Cut => "cut",
+            Self::Code => "asks for code to be run",
+            Self::Nonsense => "makes no sense",
         }
     }
 }
@@ -267,6 +304,10 @@ ids! {
         GiveEvidence = "give-evidence";
         /// Let the program write dumps first.
         DumpFlight = "dump-flight";
+        /// Dump the snapshot again, and let it be written whole.
+        SnapshotAgain = "snapshot-again";
+        /// Dump the snapshot with PyTorch itself: it is plain data.
+        PlainSnapshot = "plain-snapshot";
         /// Give the directory that holds the snapshot, not the pickle.
         GiveDirectory = "give-directory";
         /// Let Nsight Systems export its report as a database.

@@ -8,7 +8,7 @@
 //! * [`digest`] – what one rank says to the others, written and read.
 //! * [`flight`] – dumps of PyTorch's flight recorder.
 //! * [`nccl`] – what NCCL logs of itself.
-//! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
+//! * [`memory`] – CUDA memory snapshots, and the table of `torch.cuda.memory_summary()`.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
@@ -38,7 +38,7 @@ use std::path::Path;
 use whyidle_model::{Table, Trace};
 
 pub use budget::Budget;
-pub use error::{Found, Hint, ReadError};
+pub use error::{Found, Hint, ReadError, Snapshot};
 pub use find::{find_dumps, find_evidence, find_logs, find_traces};
 pub use sniff::{Format, sniff};
 

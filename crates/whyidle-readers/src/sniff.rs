@@ -20,6 +20,10 @@ pub enum Format {
     Flight,
     /// What NCCL logs with `NCCL_DEBUG`.
     Nccl,
+    /// A snapshot of CUDA memory (`torch.cuda.memory._dump_snapshot`).
+    MemorySnapshot,
+    /// What `torch.cuda.memory_summary()` prints, in any text.
+    MemorySummary,
     /// A SQLite database; whether Nsight Systems wrote it, its tables say.
     Sqlite,
     /// What a recording says of itself: `recording.json`, `case.json`.
@@ -48,6 +52,9 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
     if crate::flight::is_dump(head) {
         return Some(Format::Flight);
     }
+    if crate::memory::is_snapshot(head) {
+        return Some(Format::MemorySnapshot);
+    }
     match head.first()? {
         b'{' if has("\"whyidle.digest/") => Some(Format::Digest),
         b'{' if has("\"traceEvents\"") => Some(Format::Kineto),
@@ -56,6 +63,7 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
         }
         b'{' if has("\"schemaVersion\"") && has("\"deviceProperties\"") => Some(Format::Kineto),
         b'[' if has("\"ph\"") && has("\"ts\"") => Some(Format::Kineto),
+        _ if crate::memory::is_summary(head) => Some(Format::MemorySummary),
         _ if crate::nccl::is_log(head) => Some(Format::Nccl),
         _ => None,
     }

@@ -21,6 +21,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
             include_str!(concat!("../locales/", $folder, "/ranks.ftl")),
+            include_str!(concat!("../locales/", $folder, "/memory.ftl")),
             include_str!(concat!("../locales/", $folder, "/together.ftl")),
             include_str!(concat!("../locales/", $folder, "/evidence.ftl")),
             include_str!(concat!("../locales/", $folder, "/check.ftl")),

@@ -19,6 +19,7 @@ mod label;
 mod lang;
 mod ledger;
 mod markdown;
+mod memory;
 mod page;
 mod plan;
 mod quantity;
@@ -38,6 +39,7 @@ pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
+pub use memory::{Joined, MemoryReport, SnapshotReport};
 pub use plan::{
     CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,
     render_plan_text,

@@ -16,7 +16,7 @@ use memchr::memmem;
 use whyidle_model::{FlightDump, NoteCode};
 
 use crate::error::{Found, ReadError};
-use crate::pickle::{Node, Pickle};
+use crate::pickle::{Node, Pickle, Why};
 use crate::source;
 use build::Builder;
 use data::InPickle;
@@ -70,17 +70,17 @@ fn from_pickle(bytes: &[u8]) -> Result<FlightDump, Failure> {
                 return Err(Failure::Other(Found::Pickle));
             }
         }
-        Some(broken) if broken.at_end => {
+        Some(broken) if broken.why == Why::Cut => {
             // The list of entries is not closed, but each entry that was finished is.
             for node in pickle.values().iter().filter(|node| matches!(node, Node::Dict(_))) {
                 builder.loose(view(node));
             }
             if builder.is_empty() {
-                return Err(Failure::Broken(broken.byte as u64));
+                return Err(Failure::Broken(broken.byte));
             }
             builder.note(NoteCode::Truncated);
         }
-        Some(broken) => return Err(Failure::Broken(broken.byte as u64)),
+        Some(broken) => return Err(Failure::Broken(broken.byte)),
     }
     Ok(builder.finish())
 }

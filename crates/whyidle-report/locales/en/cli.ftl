@@ -17,6 +17,9 @@ read-database = { $path }: the database cannot be read ({ $reason })
 read-no-trace = there is no trace in { $path }
 read-not-a-digest = { $path } holds no digest of a rank
 read-not-a-dump = { $path } is neither a flight recorder's dump nor a log of NCCL but { $found }
+read-snapshot-cut = { $path } ends in the middle of a value (byte { $byte }): a memory snapshot is counted from its end, so a cut one says nothing
+read-snapshot-code = { $path } asks for code to be run at byte { $byte }; whyidle reads data and runs nothing
+read-snapshot-nonsense = { $path } is unreadable from byte { $byte } on
 read-no-dump = there is no flight recorder's dump and no log of NCCL in { $path }
 read-not-evidence = { $path } is nothing that whyidle reads but { $found }
 
@@ -39,6 +42,8 @@ hint-export-again = export the trace again, and let the program finish writing i
 hint-record-trace = record one with torch.profiler and export_chrome_trace("trace.json.gz")
 hint-give-evidence = whyidle reads traces of PyTorch and Nsight Systems, recordings, flight recorders and logs of NCCL
 hint-dump-flight = set TORCH_NCCL_DUMP_ON_TIMEOUT=1 and TORCH_FR_DUMP_TEMP_FILE=/path/prefix_ before the run; NCCL_DEBUG=INFO and NCCL_DEBUG_FILE for logs
+hint-snapshot-again = dump the snapshot again (torch.cuda.memory._dump_snapshot), let the program finish writing it, and copy it whole
+hint-plain-snapshot = a snapshot of torch.cuda.memory._dump_snapshot is plain data; do not load this file with Python's pickle either
 hint-give-directory = give the directory that holds the traces
 hint-export-nsys = export the report of Nsight Systems: nsys export --type sqlite REPORT.nsys-rep
 hint-give-file = unpack it and give the file itself

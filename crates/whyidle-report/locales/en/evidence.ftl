@@ -9,6 +9,8 @@ evidence-samples = { $count ->
     [one] 1 sample
    *[other] { $count } samples
 } of the run from outside
+evidence-snapshot = memory snapshot: the page on memory
+evidence-summary = table of torch.cuda.memory_summary(): the page on memory
 evidence-dump = flight recorder of a rank: the page on ranks
 evidence-nccl = log of NCCL: over what the ranks talk
 evidence-nothing = nothing: { $reason }

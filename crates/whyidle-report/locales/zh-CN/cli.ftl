@@ -17,6 +17,9 @@ read-database = { $path }：数据库无法读取（{ $reason }）
 read-no-trace = { $path } 里没有 trace
 read-not-a-digest = { $path } 里没有 rank 摘要
 read-not-a-dump = { $path } 既不是 flight recorder 的 dump，也不是 NCCL 日志，而是{ $found }
+read-snapshot-cut = { $path } 在一个值的中间就结束了（第 { $byte } 字节）：显存快照要从结尾往回推算，被截断的无法使用
+read-snapshot-code = { $path } 在第 { $byte } 字节要求执行代码；whyidle 只读数据，不执行任何代码
+read-snapshot-nonsense = { $path } 从第 { $byte } 字节起无法解析
 read-no-dump = { $path } 里没有 flight recorder 的 dump，也没有 NCCL 日志
 read-not-evidence = { $path } 不是 whyidle 能读取的内容，而是{ $found }
 
@@ -39,6 +42,8 @@ hint-export-again = 重新导出 trace，等程序写完再结束
 hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
 hint-give-evidence = whyidle 读取 PyTorch 与 Nsight Systems 的 trace、录制目录、flight recorder 以及 NCCL 日志
 hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUMP_TEMP_FILE=/路径/前缀_；日志用 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE
+hint-snapshot-again = 重新导出快照（torch.cuda.memory._dump_snapshot），等程序写完，并完整复制
+hint-plain-snapshot = torch.cuda.memory._dump_snapshot 导出的快照只含数据；这个文件也不要用 Python 的 pickle 加载
 hint-give-directory = 给出 trace 所在的目录
 hint-export-nsys = 导出 Nsight Systems 的报告：nsys export --type sqlite REPORT.nsys-rep
 hint-give-file = 解压后直接给出文件本身

@@ -9,7 +9,7 @@ use whyidle_diagnosis::{Message, Refusal, Verdict};
 
 use crate::json::{self, text};
 use crate::page::{self, Block};
-use crate::{Catalog, RanksReport, TextOptions, ranks};
+use crate::{Catalog, MemoryReport, RanksReport, TextOptions, memory, ranks};
 
 const SCHEMA: &str = "whyidle.evidence/1";
 
@@ -29,6 +29,8 @@ pub struct Contribution {
 pub struct EvidenceReport {
     /// Every file, in the order of the pages.
     pub contributions: Vec<Contribution>,
+    /// Memory snapshots, and tables of `memory_summary()`.
+    pub memory: Option<MemoryReport>,
     /// Flight recorders and NCCL's logs.
     pub ranks: Option<RanksReport>,
 }
@@ -46,12 +48,13 @@ impl EvidenceReport {
     /// There is no page of its own.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ranks.is_none()
+        self.memory.is_none() && self.ranks.is_none()
     }
 
     fn pages(&self, catalog: &Catalog, verbose: bool) -> Vec<Vec<Block>> {
+        let memory = self.memory.iter().map(|report| memory::described::blocks(report, catalog, verbose));
         let ranks = self.ranks.iter().map(|report| ranks::described::blocks(report, catalog, verbose));
-        ranks.collect()
+        memory.chain(ranks).collect()
     }
 
     fn contributed(&self, catalog: &Catalog) -> Vec<Block> {
@@ -74,6 +77,7 @@ impl EvidenceReport {
                 "kind": given.kind,
                 "text": text(catalog, &given.text),
             })).collect::<Vec<_>>(),
+            "memory": self.memory.as_ref().map(|report| memory::json::value(report, catalog)),
             "ranks": self.ranks.as_ref().map(|report| ranks::json::value(report, catalog)),
         })
     }

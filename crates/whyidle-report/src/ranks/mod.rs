@@ -5,7 +5,7 @@
 
 pub(crate) mod described;
 pub(crate) mod json;
-mod words;
+pub(crate) mod words;
 
 use whyidle_analysis::flight::{FlightFacts, RankDump};
 use whyidle_analysis::links::Pair;

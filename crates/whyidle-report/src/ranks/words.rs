@@ -196,7 +196,7 @@ fn hang(facts: &FlightFacts, hang: &Hang) -> Vec<Message> {
 }
 
 /// `train (train.py:88)`, the file by its last two parts.
-pub(super) fn place(function: &str, file: &str, line: u32) -> String {
+pub(crate) fn place(function: &str, file: &str, line: u32) -> String {
     let parts: Vec<&str> = file.rsplit('/').take(2).collect();
     let short: Vec<&str> = parts.into_iter().rev().filter(|part| !part.is_empty()).collect();
     format!("{function} ({}:{line})", short.join("/"))

@@ -3,10 +3,12 @@
 //! Traces and samples come to a verdict; what else there is – memory, single kernels, ranks – has a page of its own
 //! below it. A directory is a recording: what lies in it belongs together.
 
+mod memory;
+
 use std::path::PathBuf;
 
 use whyidle_diagnosis::{Input, Message, Refusal, Verdict};
-use whyidle_readers::{Format as FileFormat, ReadError, find_evidence};
+use whyidle_readers::{Format as FileFormat, ReadError, find_evidence, find_traces};
 use whyidle_report::{
     Contribution, EvidenceReport, Reached, render_evidence_json, render_evidence_markdown,
     render_evidence_text,
@@ -84,6 +86,8 @@ fn render(
 struct Given {
     recordings: Vec<PathBuf>,
     traces: Vec<PathBuf>,
+    /// Snapshots and summaries.
+    memory: Vec<(PathBuf, FileFormat)>,
     /// Flight recorders and NCCL's logs.
     ranks: Vec<(PathBuf, FileFormat)>,
 }
@@ -97,6 +101,9 @@ impl Given {
             }
             for (file, format) in find_evidence(path)? {
                 match format {
+                    FileFormat::MemorySnapshot | FileFormat::MemorySummary => {
+                        given.memory.push((file, format))
+                    }
                     FileFormat::Flight | FileFormat::Nccl => given.ranks.push((file, format)),
                     // A recording finds its own traces and samples.
                     _ if path.is_dir() => {}
@@ -121,9 +128,27 @@ impl Given {
         (!self.traces.is_empty()).then(|| trace::verdict(&question, output))
     }
 
+    /// The trace that other evidence is joined with: the first.
+    fn trace(&self) -> Option<PathBuf> {
+        let in_recording = || find_traces(self.recordings.first()?).ok()?.into_iter().next();
+        self.traces.first().cloned().or_else(in_recording)
+    }
+
     /// What else there is.
     fn evidence(&self, verdict: Option<&Verdict>) -> Result<EvidenceReport, ReadError> {
         let mut contributions: Vec<Contribution> = verdict.into_iter().flat_map(judged).collect();
+        let memory = if self.memory.is_empty() {
+            None
+        } else {
+            Some(memory::read(&self.memory, self.trace().as_deref())?)
+        };
+        contributions.extend(self.memory.iter().map(|(path, format)| {
+            let (kind, text) = match format {
+                FileFormat::MemorySnapshot => ("memory-snapshot", Message::new("evidence-snapshot")),
+                _ => ("memory-summary", Message::new("evidence-summary")),
+            };
+            Contribution { path: path.display().to_string(), kind, text }
+        }));
         let report = if self.ranks.is_empty() { None } else { Some(ranks::report(&paths(&self.ranks))?) };
         let refused = report.as_ref().and_then(ranks::refuse);
         contributions.extend(self.ranks.iter().map(|(path, format)| {
@@ -135,7 +160,7 @@ impl Given {
                 |(reason, _)| Message::new("evidence-nothing").message("reason", Message::new(reason));
             Contribution { path: path.display().to_string(), kind, text: refused.map_or(text, nothing) }
         }));
-        Ok(EvidenceReport { contributions, ranks: report.filter(|_| refused.is_none()) })
+        Ok(EvidenceReport { contributions, memory, ranks: report.filter(|_| refused.is_none()) })
     }
 }
 

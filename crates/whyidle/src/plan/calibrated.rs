@@ -4,6 +4,7 @@ use std::path::Path;
 
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
+use whyidle_analysis::memory::{Sites, facts};
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
     Basis, Known, Message, Refusal, calibrate, give_back, refuse_device, refuse_step, refuse_trace,
@@ -107,13 +108,14 @@ fn with_snapshot(recorded: Option<Recording>, dir: &Path) -> Result<Option<Recor
     if !path.is_file() || recorded.as_ref().is_some_and(|recorded| recorded.max_memory_allocated.is_some()) {
         return Ok(recorded);
     }
-    let devices = memory::read(&path)?;
-    let Some(fullest) = devices.iter().max_by_key(|device| device.peak_allocated) else {
+    let snapshot = memory::read(&path)?;
+    let devices = facts(&snapshot, &Sites::new(&snapshot));
+    let Some(fullest) = devices.iter().max_by_key(|device| device.peak.totals.allocated) else {
         return Ok(recorded);
     };
     let mut recorded = recorded.unwrap_or_default();
-    recorded.max_memory_allocated = Some(fullest.peak_allocated);
-    recorded.max_memory_reserved = recorded.max_memory_reserved.or(Some(fullest.reserved));
+    recorded.max_memory_allocated = Some(fullest.peak.totals.allocated);
+    recorded.max_memory_reserved = recorded.max_memory_reserved.or(Some(fullest.peak_reserved));
     Ok(Some(recorded))
 }
 

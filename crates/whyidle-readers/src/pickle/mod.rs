@@ -1,10 +1,17 @@
 //! Python pickles of plain data – dictionaries, lists, tuples, numbers, text – as a table of nodes that refer to each
-//! other by number (Python's `pickletools` documents the machine; protocols 2 to 5).
+//! other by number: the machine that keeps everything, for small files. [`op`] reads the opcodes.
 //!
-//! Nothing is ever executed: opcodes that name classes or call them end the reading. A node costs what its opcode costs
-//! in the file, so memory grows with the file and never on a length field's word.
+//! A node costs what its opcode costs in the file, so memory grows with the file and never on a length field's word.
+
+mod input;
+pub(crate) mod op;
 
 use std::ops::Range;
+
+use input::Slice;
+pub(crate) use input::Window;
+pub(crate) use op::{Broken, Why};
+use op::{Input, Op};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,15 +34,6 @@ pub(crate) enum Node {
     Dict(Vec<(u32, u32)>),
 }
 
-/// Where the file makes no sense, or asks for code to be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
-    /// Byte of the opcode.
-    pub byte: usize,
-    /// The file ends there: nothing before it is in doubt.
-    pub at_end: bool,
-}
-
 /// A pickle's nodes.
 pub(crate) struct Pickle<'a> {
     bytes: &'a [u8],
@@ -48,6 +46,7 @@ impl<'a> Pickle<'a> {
     ///
     /// # Errors
     /// At the first opcode that is unknown, unfinished, has nothing to work on, or would run code.
+    #[cfg(test)]
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Broken> {
         let (pickle, broken) = Self::read_part(bytes);
         broken.map_or(Ok(pickle), Err)
@@ -55,23 +54,23 @@ impl<'a> Pickle<'a> {
 
     /// Reads a pickle as far as it goes. Where it breaks off, the values so far are there, but the whole is nothing.
     pub(crate) fn read_part(bytes: &'a [u8]) -> (Self, Option<Broken>) {
-        let mut machine = Machine {
-            bytes,
-            at: 0,
-            nodes: vec![Node::None],
-            stack: Vec::new(),
-            memo: Vec::new(),
-            cut: false,
-        };
+        let mut input = Slice { bytes, at: 0 };
+        let mut machine = Machine { nodes: vec![Node::None], stack: Vec::new(), memo: Vec::new() };
         loop {
-            let byte = machine.at;
-            match machine.step() {
-                Some(None) => {}
-                Some(Some(root)) => return (Self { bytes, nodes: machine.nodes, root }, None),
-                None => {
-                    let broken = Broken { byte, at_end: machine.cut };
-                    return (Self { bytes, nodes: machine.nodes, root: 0 }, Some(broken));
+            let byte = input.at();
+            let done = match op::next(&mut input) {
+                Ok(Op::Text(text)) => {
+                    let length = text.len();
+                    machine.push(Node::Text(input.at - length..input.at));
+                    Ok(None)
                 }
+                Ok(op) => machine.step(op, bytes.len()).ok_or(Broken { byte, why: Why::Nonsense }),
+                Err(broken) => Err(broken),
+            };
+            match done {
+                Ok(None) => {}
+                Ok(Some(root)) => return (Self { bytes, nodes: machine.nodes, root }, None),
+                Err(broken) => return (Self { bytes, nodes: machine.nodes, root: 0 }, Some(broken)),
             }
         }
     }
@@ -113,15 +112,6 @@ impl<'a> Pickle<'a> {
         let Node::Text(range) = of else { return None };
         std::str::from_utf8(&self.bytes[range.clone()]).ok()
     }
-
-    /// A whole number in a dictionary.
-    pub(crate) fn int(&self, of: &Node, key: &str) -> Option<i64> {
-        match self.get(of, key)? {
-            Node::Int(value) => Some(*value),
-            Node::Bool(value) => Some(i64::from(*value)),
-            _ => None,
-        }
-    }
 }
 
 /// What lies on the stack.
@@ -131,159 +121,76 @@ enum Slot {
     Node(u32),
 }
 
-struct Machine<'a> {
-    bytes: &'a [u8],
-    at: usize,
+struct Machine {
     nodes: Vec<Node>,
     stack: Vec<Slot>,
     memo: Vec<u32>,
-    /// More bytes were asked for than there are.
-    cut: bool,
 }
 
 const NOTHING: u32 = u32::MAX;
 
-impl<'a> Machine<'a> {
-    /// One opcode. `Some(Some(root))` at the end; `None` where it makes no sense.
-    fn step(&mut self) -> Option<Option<u32>> {
-        match self.byte()? {
-            // PROTO, FRAME: nothing that the data depends on.
-            0x80 => (2..=5).contains(&self.byte()?).then_some(())?,
-            0x95 => drop(self.take(8)?),
-            b'.' => return Some(Some(self.pop()?)),
-            b'(' => self.stack.push(Slot::Mark),
-            b'0' => drop(self.stack.pop()?),
-            b'1' => drop(self.since_mark()?),
-            b'2' => self.stack.push(*self.stack.last()?),
-            b'N' => self.push(Node::None),
-            0x88 => self.push(Node::Bool(true)),
-            0x89 => self.push(Node::Bool(false)),
-            b'K' => self.unsigned_int(1)?,
-            b'M' => self.unsigned_int(2)?,
-            b'J' => {
-                let bytes = self.take(4)?;
-                let value = i32::from_le_bytes(bytes.try_into().ok()?);
-                self.push(Node::Int(i64::from(value)));
-            }
-            0x8a => {
-                let length = self.unsigned(1)?;
-                self.long(length)?;
-            }
-            0x8b => {
-                let length = self.unsigned(4)?;
-                self.long(length)?;
-            }
-            b'G' => {
-                let bytes = self.take(8)?;
-                self.push(Node::Float(f64::from_be_bytes(bytes.try_into().ok()?)));
-            }
-            0x8c => self.sized(1, true)?,
-            b'X' => self.sized(4, true)?,
-            0x8d => self.sized(8, true)?,
-            b'C' | b'U' => self.sized(1, false)?,
-            b'B' | b'T' => self.sized(4, false)?,
-            0x8e | 0x96 => self.sized(8, false)?,
-            b']' | b')' | 0x8f => self.push(Node::List(Vec::new())),
-            b'}' => self.push(Node::Dict(Vec::new())),
-            b't' | b'l' | 0x91 => {
+impl Machine {
+    /// One operation. `Some(Some(root))` at the end; `None` where it has nothing to work on.
+    fn step(&mut self, op: Op<'_>, most: usize) -> Option<Option<u32>> {
+        match op {
+            Op::Nothing => {}
+            Op::Stop => return Some(Some(self.pop()?)),
+            Op::Mark => self.stack.push(Slot::Mark),
+            Op::Pop => drop(self.stack.pop()?),
+            Op::PopMark => drop(self.since_mark()?),
+            Op::Dup => self.stack.push(*self.stack.last()?),
+            Op::None => self.push(Node::None),
+            Op::Bool(value) => self.push(Node::Bool(value)),
+            Op::Int(value) => self.push(Node::Int(value)),
+            Op::Float(value) => self.push(Node::Float(value)),
+            // The caller knows its place in the file.
+            Op::Text(_) => return None,
+            Op::Bytes => self.push(Node::Bytes),
+            Op::EmptyList => self.push(Node::List(Vec::new())),
+            Op::EmptyDict => self.push(Node::Dict(Vec::new())),
+            Op::ListSinceMark => {
                 let members = self.since_mark()?;
                 self.push(Node::List(members));
             }
-            b'd' => {
+            Op::DictSinceMark => {
                 let members = self.since_mark()?;
                 let items = pairs(&members)?;
                 self.push(Node::Dict(items));
             }
-            count @ 0x85..=0x87 => {
-                let from = self.stack.len().checked_sub(usize::from(count - 0x84))?;
+            Op::Tuple(count) => {
+                let from = self.stack.len().checked_sub(count)?;
                 let members = self.stack.split_off(from).into_iter().map(node).collect::<Option<_>>()?;
                 self.push(Node::List(members));
             }
-            b'a' => {
+            Op::Append => {
                 let member = self.pop()?;
                 self.top_list()?.push(member);
             }
-            b'e' | 0x90 => {
+            Op::Appends => {
                 let members = self.since_mark()?;
                 self.top_list()?.extend(members);
             }
-            b's' => {
+            Op::SetItem => {
                 let (value, key) = (self.pop()?, self.pop()?);
                 self.top_dict()?.push((key, value));
             }
-            b'u' => {
+            Op::SetItems => {
                 let members = self.since_mark()?;
                 let items = pairs(&members)?;
                 self.top_dict()?.extend(items);
             }
-            0x94 => {
+            Op::Memoize => {
                 let top = node(*self.stack.last()?)?;
                 self.memo.push(top);
             }
-            b'q' => self.put(1)?,
-            b'r' => self.put(4)?,
-            b'h' => self.recall(1)?,
-            b'j' => self.recall(4)?,
-            // Classes and calls, and everything unknown.
-            _ => return None,
+            Op::Put(number) => self.put(usize::try_from(number).ok()?, most)?,
+            Op::Get(number) => {
+                let number = usize::try_from(number).ok()?;
+                let known = *self.memo.get(number).filter(|&&known| known != NOTHING)?;
+                self.stack.push(Slot::Node(known));
+            }
         }
         Some(None)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        Some(self.take(1)?[0])
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let bytes = self.at.checked_add(length).and_then(|end| self.bytes.get(self.at..end));
-        let Some(bytes) = bytes else {
-            self.cut = true;
-            return None;
-        };
-        let end = self.at + length;
-        self.at = end;
-        Some(bytes)
-    }
-
-    /// A little-endian number of so many bytes.
-    fn unsigned(&mut self, width: usize) -> Option<usize> {
-        let bytes = self.take(width)?;
-        let value = bytes.iter().rev().fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
-        usize::try_from(value).ok()
-    }
-
-    fn unsigned_int(&mut self, width: usize) -> Option<()> {
-        let value = self.unsigned(width)?;
-        self.push(Node::Int(i64::try_from(value).ok()?));
-        Some(())
-    }
-
-    /// A little-endian two's complement of any length.
-    fn long(&mut self, length: usize) -> Option<()> {
-        let bytes = self.take(length)?;
-        let negative = bytes.last().is_some_and(|&byte| byte >= 0x80);
-        let fill = if negative { 0xff } else { 0 };
-        let value = if bytes.iter().skip(8).all(|&byte| byte == fill) {
-            let mut eight = [fill; 8];
-            let kept = bytes.len().min(8);
-            eight[..kept].copy_from_slice(&bytes[..kept]);
-            i64::from_le_bytes(eight)
-        } else if negative {
-            i64::MIN
-        } else {
-            i64::MAX
-        };
-        self.push(Node::Int(value));
-        Some(())
-    }
-
-    /// Text or bytes with their length before them.
-    fn sized(&mut self, width: usize, is_text: bool) -> Option<()> {
-        let length = self.unsigned(width)?;
-        let from = self.at;
-        self.take(length)?;
-        self.push(if is_text { Node::Text(from..from + length) } else { Node::Bytes });
-        Some(())
     }
 
     fn push(&mut self, node: Node) {
@@ -315,22 +222,15 @@ impl<'a> Machine<'a> {
     }
 
     /// Numbers of the memo follow each other; one far ahead makes no sense.
-    fn put(&mut self, width: usize) -> Option<()> {
-        let (number, top) = (self.unsigned(width)?, node(*self.stack.last()?)?);
-        if number > self.bytes.len() {
+    fn put(&mut self, number: usize, most: usize) -> Option<()> {
+        let top = node(*self.stack.last()?)?;
+        if number > most {
             return None;
         }
         if number >= self.memo.len() {
             self.memo.resize(number + 1, NOTHING);
         }
         self.memo[number] = top;
-        Some(())
-    }
-
-    fn recall(&mut self, width: usize) -> Option<()> {
-        let number = self.unsigned(width)?;
-        let known = *self.memo.get(number).filter(|&&known| known != NOTHING)?;
-        self.stack.push(Slot::Node(known));
         Some(())
     }
 }
@@ -371,7 +271,7 @@ mod tests {
         // cos\nsystem\n(S'true'\ntR.
         assert_eq!(
             Pickle::read(b"\x80\x02cos\nsystem\n(X\x04\x00\x00\x00truetR.").err(),
-            Some(Broken { byte: 2, at_end: false })
+            Some(Broken { byte: 2, why: Why::Code })
         );
         // STACK_GLOBAL, NEWOBJ, BUILD, REDUCE.
         for opcode in [0x93, 0x81, b'b', b'R', b'i', b'o', 0x92] {
