@@ -6,6 +6,7 @@ mod churn;
 mod fragmentation;
 mod gaps;
 mod growth;
+mod opening;
 mod peak;
 mod periods;
 mod sites;
@@ -77,7 +78,7 @@ pub fn facts(snapshot: &MemorySnapshot, sites: &Sites) -> Vec<DeviceMemory> {
 
 fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMemory {
     let events = &snapshot.events;
-    let opening = state::Opening::new(snapshot, device);
+    let opening = opening::Opening::new(snapshot, device);
     let times = || snapshot.history(device).map(|row| events.time(row));
     let span = times().min().zip(times().max());
     let (from, until) = span.unwrap_or_default();

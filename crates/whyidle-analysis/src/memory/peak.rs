@@ -3,8 +3,9 @@
 use rustc_hash::FxHashMap;
 use whyidle_model::MemorySnapshot;
 
+use super::opening::Opening;
 use super::sites::Sites;
-use super::state::{Opening, Totals};
+use super::state::Totals;
 
 /// The moment at which most was allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,65 +8,14 @@
 //! and is how cycles are made) is counted and left out.
 
 use std::io::Read;
-use std::ops::Range;
 
-use whyidle_model::{MemorySnapshot, NoteCode, Sym};
+use whyidle_model::{MemorySnapshot, NoteCode};
 
 use super::rows::Rows;
+use super::values::{Lists, NONE, Open, Place, Value, join, packed, unpacked};
 use super::words::Word;
 use crate::pickle::op::{self, Input, Op};
 use crate::pickle::{Broken, Why, Window};
-
-/// What lies on the stack, or in a list or dictionary that is still open.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    /// A mark.
-    Mark,
-    /// Something that nothing needs.
-    Nothing,
-    /// A whole number or a truth value.
-    Int(i64),
-    /// A number that is no whole one.
-    Float(f64),
-    /// Text.
-    Text(Sym),
-    /// A list or dictionary: its place among the open ones.
-    Open(u32),
-    /// A distinct frame.
-    Frame(u32),
-    /// A distinct stack.
-    Stack(u32),
-    /// Events, as rows.
-    Events(Range<u32>),
-    /// Blocks, as rows.
-    Blocks(Range<u32>),
-    /// A segment, as a row.
-    Segment(u32),
-}
-
-/// A list or dictionary.
-#[derive(Debug)]
-pub(super) enum Open {
-    /// A list, tuple or set.
-    List(Vec<Value>),
-    /// A dictionary; of equal keys the last counts.
-    Dict(Vec<(Value, Value)>),
-    /// It was used: this is what became of it.
-    Used(Value),
-}
-
-struct Place {
-    open: Open,
-    /// Its number in the memo.
-    memo: u32,
-    /// Something else refers to this place too.
-    shared: bool,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// In the memo, a value takes four bytes: what it is in the upper three bits, and a number.
-const NUMBER: u32 = (1 << 29) - 1;
 
 /// How many spare lists and dictionaries are kept, and how large they may be.
 const SPARE: usize = 1024;
@@ -483,67 +432,4 @@ impl Machine {
         let lists = Lists(&self.places);
         self.rows.finish(lists.items(whole), &lists)
     }
-}
-
-/// Lists and dictionaries that are still open.
-pub(super) struct Lists<'a>(&'a [Place]);
-
-impl<'a> Lists<'a> {
-    /// Members of a list; none of anything else.
-    pub(super) fn members(&self, value: &'a Value) -> &'a [Value] {
-        match value {
-            Value::Open(at) => match &self.0[*at as usize].open {
-                Open::List(members) => members,
-                _ => &[],
-            },
-            _ => std::slice::from_ref(value),
-        }
-    }
-
-    /// Items of a dictionary; none of anything else.
-    pub(super) fn items(&self, value: &Value) -> &'a [(Value, Value)] {
-        let Value::Open(at) = value else { return &[] };
-        if let Open::Dict(items) = &self.0[*at as usize].open { items } else { &[] }
-    }
-}
-
-/// A value joins a list: rows that follow each other are one run.
-fn join(members: &mut Vec<Value>, value: Value) {
-    match (members.last_mut(), &value) {
-        (Some(Value::Events(run)), Value::Events(more)) if run.end == more.start => run.end = more.end,
-        (Some(Value::Blocks(run)), Value::Blocks(more)) if run.end == more.start => run.end = more.end,
-        _ => members.push(value),
-    }
-}
-
-fn packed(value: &Value) -> u32 {
-    let (kind, number) = match value {
-        Value::Text(sym) => (1, sym.0),
-        Value::Open(at) => (2, *at),
-        Value::Frame(frame) => (3, *frame),
-        Value::Stack(stack) => (4, *stack),
-        Value::Events(rows) => (5, rows.start),
-        Value::Blocks(rows) => (6, rows.start),
-        Value::Segment(row) => (7, *row),
-        _ => (0, 0),
-    };
-    // Beyond half a billion of a kind nothing is remembered.
-    if number < NUMBER { kind << 29 | number } else { 0 }
-}
-
-fn unpacked(packed: u32) -> Option<Value> {
-    if packed == NONE {
-        return None;
-    }
-    let number = packed & NUMBER;
-    Some(match packed >> 29 {
-        1 => Value::Text(Sym(number)),
-        2 => Value::Open(number),
-        3 => Value::Frame(number),
-        4 => Value::Stack(number),
-        5 => Value::Events(number..number + 1),
-        6 => Value::Blocks(number..number + 1),
-        7 => Value::Segment(number),
-        _ => Value::Nothing,
-    })
 }

@@ -7,6 +7,7 @@
 mod machine;
 mod rows;
 mod summary;
+mod values;
 mod words;
 
 use std::fs::File;

@@ -9,7 +9,7 @@ use whyidle_model::{
     MemoryMark, MemorySnapshot, MemoryStacks, NoteCode, Segments, Sym,
 };
 
-use super::machine::{Lists, Value};
+use super::values::{Lists, Value};
 use super::words::{self, Word};
 
 /// No program counts more devices; a larger number is damage.
@@ -83,7 +83,7 @@ impl Rows {
             line: u32::try_from(int(items, Word::Line).unwrap_or(0)).unwrap_or(0),
         };
         let next = self.stacks.frames.len() as u32;
-        *self.frames.entry(frame.clone()).or_insert_with(|| {
+        *self.frames.entry(frame).or_insert_with(|| {
             self.stacks.frames.push(frame);
             next
         })

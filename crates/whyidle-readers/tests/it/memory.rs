@@ -38,7 +38,7 @@ fn why(read: Result<MemorySnapshot, ReadError>) -> Option<Snapshot> {
 
 /// What pickles are made of.
 fn text(text: &str) -> Vec<u8> {
-    [&[b'X'], &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
+    [b"X", &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
 }
 
 /// A snapshot without anything, its lists' contents given.

@@ -46,7 +46,7 @@ memory-if-no-grad = The stacks show no backward in the whole history.
 memory-if-detach = One kept result holds everything that its forward saved.
 memory-if-expandable = It helps where enough is free in pieces of 20 MiB or more, as with sizes that change from step to step. It frees nothing where tensors hold the memory or sit between smaller pieces, and some ways of sharing memory between processes do not work with it.
 memory-if-same-sizes = The free pieces lie between tensors and are too small to be moved elsewhere: `expandable_segments` does not help against that.
-memory-if-keep-cache = What it gives back is asked for again in the next step; both stop the GPU.
+memory-if-keep-cache = What it gives back is asked for again in the next step, and giving back waits for the GPU.
 
 ## Tables
 
@@ -120,8 +120,10 @@ memory-summary-failed = { $count ->
 memory-summary-retries = { $count ->
     [one] Once
    *[other] { $count } times
-} the allocator had to give back what it held and ask again, which stops the GPU: ask for less, or let segments grow (`expandable_segments:True`).
+} the allocator had to give back what it held and ask again, which waits for the GPU: ask for less, or let segments grow (`expandable_segments:True`).
 memory-summary-fine = No allocation failed, and none had to be tried again.
+memory-summary-most = at most
+memory-summary-now = when printed
 memory-summary-rounded = PyTorch rounds these figures down to the unit that it prints. Who asked for the memory, only a snapshot tells: `torch.cuda.memory._dump_snapshot`.
 
 ## About the evidence

@@ -43,7 +43,7 @@ memory-if-no-grad = 整段历史的调用栈里没有反向。
 memory-if-detach = 只要留着一个结果，它的前向保存的全部内容都不会释放。
 memory-if-expandable = 适用于空闲总量足够、但分散成 20 MiB 以上的块的情况，例如每步大小都在变。显存若被张量占着，或者空闲块更小、夹在张量之间，它腾不出空间；某些跨进程共享显存的方式也不能与它同用。
 memory-if-same-sizes = 空闲块夹在张量之间，又小得无法挪作他用：`expandable_segments` 对此没有帮助。
-memory-if-keep-cache = 它还回去的显存下一步又要申请，两者都会让 GPU 停下来。
+memory-if-keep-cache = 它还回去的显存下一步又要申请，而归还要等 GPU 空下来。
 
 ## 表格
 
@@ -90,8 +90,10 @@ memory-title-evidence = 关于证据
 memory-summary-peak = 程序启动以来最多已分配 { $allocated }，已保留 { $reserved }。
 memory-summary-none = 表里缺少已分配和已保留两行。
 memory-summary-failed = 有 { $count } 次申请因显存不足而失败。
-memory-summary-retries = 有 { $count } 次分配器先归还自己保留的显存再重新申请，这会让 GPU 停下来：减少申请，或让显存段可以增长（`expandable_segments:True`）。
+memory-summary-retries = 有 { $count } 次分配器先归还自己保留的显存再重新申请，归还要等 GPU 空下来：减少申请，或让显存段可以增长（`expandable_segments:True`）。
 memory-summary-fine = 没有申请失败，也没有申请需要重试。
+memory-summary-most = 最多
+memory-summary-now = 打印时
 memory-summary-rounded = PyTorch 把这些数字向下取整到所印的单位。显存由谁申请，只有快照能说明：`torch.cuda.memory._dump_snapshot`。
 
 ## 关于证据

@@ -36,7 +36,8 @@ pub(super) fn blocks(path: &str, table: &MemorySummary, catalog: &Catalog) -> Ve
         catalog.message(&Message::new("memory-head-device").name("device", table.device.to_string())),
     ];
     let mut blocks = vec![Block::Head(head.join(" · ")), Block::Sentence(catalog.sentences(&answer(table)))];
-    let mut rows = vec![vec![String::new(), catalog.word("memory-at-peak"), catalog.word("memory-at-end")]];
+    let mut rows =
+        vec![vec![String::new(), catalog.word("memory-summary-most"), catalog.word("memory-summary-now")]];
     for (id, row) in rows_of(table) {
         let Some(row) = row else { continue };
         rows.push(vec![catalog.word(id), catalog.arg(&bytes(row.peak)), catalog.arg(&bytes(row.current))]);
