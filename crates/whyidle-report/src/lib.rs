@@ -7,6 +7,7 @@
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
 //!   [`plan_refusal_json`] – why there is none.
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
+//! * [`Sheet`] – the answer to a query.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
@@ -22,6 +23,7 @@ mod plan;
 mod quantity;
 mod ranks;
 mod run;
+mod sheet;
 mod strategy;
 #[cfg(test)]
 mod tests;
@@ -37,4 +39,5 @@ pub use plan::{
     render_plan_text,
 };
 pub use ranks::{RanksReport, render_ranks_json, render_ranks_markdown, render_ranks_text};
+pub use sheet::{Sheet, SheetForm};
 pub use text::{Item, Mark, TextOptions, bar, refusal_text, render_items, render_text, wrap};

@@ -7,12 +7,15 @@ mod attach;
 mod check;
 mod diagnose;
 mod digest;
+mod evidence;
 mod explain;
+mod export;
 mod generate;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
 mod live;
+mod near;
 mod output;
 mod plan;
 mod progress;
@@ -20,6 +23,7 @@ mod ranks;
 #[cfg(target_os = "linux")]
 mod run;
 mod show;
+mod sql;
 #[cfg(feature = "tui")]
 mod top;
 mod trace;
@@ -56,6 +60,8 @@ fn main() -> ExitCode {
         Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
         Some(Command::Ranks(options)) => ranks::run(options, &output),
+        Some(Command::Export(options)) => export::run(options, &output),
+        Some(Command::Sql(options)) => sql::run(options, &output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
