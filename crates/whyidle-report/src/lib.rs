@@ -7,10 +7,12 @@
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
 //!   [`plan_refusal_json`] – why there is none.
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
+//! * [`render_diff_text`], [`render_diff_json`], [`render_diff_markdown`] – what changed from one to another.
 //! * [`Sheet`] – the answer to a query.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
+mod diff;
 mod explain;
 mod instruments;
 mod json;
@@ -30,6 +32,7 @@ mod tests;
 mod text;
 
 pub use catalog::Catalog;
+pub use diff::{render_diff_json, render_diff_markdown, render_diff_text};
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;

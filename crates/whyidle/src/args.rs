@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where
     Ranks(RanksOptions),
+    /// Say what changed from one trace or recording to another
+    Diff(DiffOptions),
     /// Ask a trace or recording in SQL: steps, ledger, gaps, kernels, operators, samples
     Sql(SqlOptions),
     /// Write a trace or recording for other tools: Perfetto, SQLite, CSV, flame graphs
@@ -93,7 +95,7 @@ const PIDS: RangeInclusive<i64> = 1..=1 << 22;
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks
+    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks, whyidle.diff/1 of a comparison
     Json,
     /// Markdown
     Md,
@@ -340,6 +342,27 @@ pub(crate) struct RanksOptions {
     /// Dumps of PyTorch's flight recorder, logs of NCCL, or directories with them
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+}
+
+/// Options of `diff`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle diff before.json.gz after.json.gz\n  whyidle diff runs/41/ runs/42/ -v\n  \
+    whyidle diff runs/41/ runs/42/ --format json\n\n\
+    Exit status: 0 compared, 1 a side carries no verdict, 2 bad usage or unreadable input."
+)]
+pub(crate) struct DiffOptions {
+    /// What was: a trace, an export of Nsight Systems, a recording, a directory with traces
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// What is, likewise
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Compare this rank [default: of A the one the others wait for, and the same of B]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
+    pub(crate) rank: Option<u32>,
     #[command(flatten)]
     pub(crate) showing: Showing,
 }

@@ -6,6 +6,7 @@ mod attach;
 #[cfg(target_os = "linux")]
 mod check;
 mod diagnose;
+mod diff;
 mod digest;
 mod evidence;
 mod explain;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
         Some(Command::Ranks(options)) => ranks::run(options, &output),
+        Some(Command::Diff(options)) => diff::run(options, &output),
         Some(Command::Export(options)) => export::run(options, &output),
         Some(Command::Sql(options)) => sql::run(options, &output),
         #[cfg(feature = "tui")]

@@ -26,3 +26,40 @@ cli-export-no-stream = databases and directories cannot go to standard output
 cli-export-no-stream-hint = give a name with -o
 cli-export-nothing = there is nothing of that to write
 cli-export-nothing-hint = perfetto needs a trace; speedscope and folded need Python stacks of a recording, or a trace
+
+## diff: A is what was given first, B what was given second. Times are per step.
+
+diff-longer = In B a step takes { $b }, { $difference } ({ $share }) more than in A ({ $a }).
+diff-shorter = In B a step takes { $b }, { $difference } ({ $share }) less than in A ({ $a }).
+diff-same = No clear difference: a step takes { $a } in A and { $b } in B, and runs of one program differ as much.
+diff-mostly = Most of it: { $lines }.
+diff-clearly = Clearly changed: { $lines }.
+diff-shifted = But it goes elsewhere: { $lines }.
+diff-line-more = { $line } +{ $difference }
+diff-line-less = { $line } −{ $difference }
+diff-head-rank = rank { $rank }
+diff-step = step
+diff-title-ledger = where a step goes, A → B
+diff-title-kernels = kernels, GPU time per traced step
+diff-title-operators = operators, GPU time per traced step
+diff-title-host = on the host, time per traced step, profiler included
+diff-title-readings = instruments, A → B
+diff-title-places = the main thread's stacks, share of samples
+diff-only-a = { $what }: only in A
+diff-only-b = { $what }: only in B
+diff-calls = { $a } → { $b } a step
+diff-more = { $count ->
+    [one] 1 more row; -v shows more, --format json all
+   *[other] { $count } more rows; -v shows more, --format json all
+}
+diff-brackets = In brackets: no larger than what steps and runs of one program differ by.
+diff-caveat-basis = The step times are not of one measure: { $a } in A, { $b } in B.
+diff-caveat-found-by = Steps are found in different ways: { $a } in A, { $b } in B. They may not be the same stretch of the program.
+diff-caveat-gpu = The GPUs differ: { $a } in A, { $b } in B.
+diff-caveat-ranks = The numbers of ranks differ: { $a } in A, { $b } in B.
+diff-caveat-rank-shown = Different ranks are compared: { $a } in A, { $b } in B. --rank chooses one.
+diff-caveat-version = { $name } differs: { $a } in A, { $b } in B.
+diff-caveat-one-trace = Only { $side } has a trace: kernels and operators are not compared, and its ledger is read as coarsely as samples tell lines apart.
+diff-caveat-one-frames = Only { $side } was traced with Python frames, which slow the host and take over the time of what they enclose.
+diff-caveat-one-step = { $side } has a single whole step: how much its steps differ is not known.
+cli-diff-refused = { $path } cannot be compared: { $reason }

@@ -50,6 +50,7 @@ impl SqlError {
         let after = |prefix: &str| message.strip_prefix(prefix).map(|name| name.trim().to_owned());
         let fault = match &error {
             E::MultipleStatement => Fault::Several,
+            E::Empty => Fault::Nothing,
             _ if denied => Fault::NotRead,
             _ => match error.sqlite_error_code() {
                 Some(ErrorCode::OperationInterrupted) => Fault::TimeUp,
@@ -65,9 +66,9 @@ impl SqlError {
         Self { fault, message }
     }
 
-    /// A statement without columns: empty, or a comment.
-    pub(super) fn nothing() -> Self {
-        Self { fault: Fault::Nothing, message: String::new() }
+    /// One that SQLite does not find itself.
+    pub(super) fn of(fault: Fault) -> Self {
+        Self { fault, message: String::new() }
     }
 
     pub(super) fn unwritten(error: io::Error) -> Self {

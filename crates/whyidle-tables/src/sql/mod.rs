@@ -80,10 +80,14 @@ impl Database {
     pub fn used(&mut self, sql: &str) -> Result<Vec<&'static Table>, SqlError> {
         let guard = Guard::default();
         guard.set(&mut self.connection)?;
-        let prepared = self.connection.prepare(sql).map(|statement| statement.column_count());
+        let prepared =
+            self.connection.prepare(sql).map(|statement| (statement.readonly(), statement.column_count()));
         Guard::lift(&mut self.connection)?;
-        if prepared.map_err(|error| SqlError::new(error, guard.denied()))? == 0 {
-            return Err(SqlError::nothing());
+        match prepared.map_err(|error| SqlError::new(error, guard.denied()))? {
+            // What SQLite asks leave for only while it runs, as VACUUM INTO.
+            (false, _) => return Err(SqlError::of(Fault::NotRead)),
+            (true, 0) => return Err(SqlError::of(Fault::Nothing)),
+            _ => {}
         }
         Ok(TABLES.iter().filter(|table| guard.has_read(table.name)).collect())
     }

@@ -107,8 +107,8 @@ impl<'t, 'a, W: Write> Events<'t, 'a, W> {
         event.text("ph", "X")?;
         event.text("cat", &category)?;
         event.text("name", "PyTorch Profiler (0)")?;
-        event.text("pid", "Spans")?;
-        event.text("tid", "PyTorch Profiler")?;
+        event.raw("pid", self.place.own)?;
+        event.raw("tid", 0)?;
         event.raw("ts", Micros(start))?;
         event.raw("dur", Micros(end - start))?;
         event.close()

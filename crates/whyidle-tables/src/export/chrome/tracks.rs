@@ -75,7 +75,8 @@ pub(super) fn write<W: Write>(
         if from.shown().is_none_or(|shown| shown.device != device.device) {
             continue;
         }
-        for finding in explained {
+        let lines: Vec<Line> = stretches(device).into_iter().map(|(_, line, ..)| line).collect();
+        for finding in explained.iter().filter(|finding| lines.iter().any(|&line| finding.explains(line))) {
             let at = track(to, &format!("finding {}", finding.cause))?;
             write_finding(to, place, device, finding, at)?;
         }
@@ -117,7 +118,7 @@ fn write_steps<W: Write>(to: &mut Writer<W>, place: &Place, device: &DeviceFacts
 }
 
 /// Stretches of the ledger in order: busy and idle ones together cover each step. Neighbours on one line are one.
-pub(super) fn stretches(device: &DeviceFacts) -> Vec<(u32, Line, i64, i64)> {
+fn stretches(device: &DeviceFacts) -> Vec<(u32, Line, i64, i64)> {
     let mut all: Vec<(u32, Line, i64, i64)> = device
         .ledger
         .busy
