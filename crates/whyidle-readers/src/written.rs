@@ -19,7 +19,8 @@ pub fn place<E: From<io::Error>>(path: &Path, make: impl FnOnce(&Path) -> Result
     let placed = make(&beside).and_then(|()| Ok(std::fs::rename(&beside, path)?));
     if placed.is_err() {
         // The half-written one must not stay behind; that it may not exist is no further fault.
-        let _ = if beside.is_dir() { std::fs::remove_dir_all(&beside) } else { std::fs::remove_file(&beside) };
+        let _ =
+            if beside.is_dir() { std::fs::remove_dir_all(&beside) } else { std::fs::remove_file(&beside) };
     }
     placed
 }
@@ -29,7 +30,7 @@ pub enum Packed<W: Write> {
     /// As it is.
     Plain(BufWriter<W>),
     /// Gzipped.
-    Gzip(GzEncoder<BufWriter<W>>),
+    Gzip(Box<GzEncoder<BufWriter<W>>>),
 }
 
 impl Packed<File> {
@@ -46,7 +47,11 @@ impl<W: Write> Packed<W> {
     /// Onto `out`.
     pub fn new(out: W, gzip: bool) -> Self {
         let out = BufWriter::new(out);
-        if gzip { Self::Gzip(GzEncoder::new(out, Compression::default())) } else { Self::Plain(out) }
+        if gzip {
+            Self::Gzip(Box::new(GzEncoder::new(out, Compression::default())))
+        } else {
+            Self::Plain(out)
+        }
     }
 
     /// Writes what is still held back. Without it, a gzipped file is cut off.

@@ -70,7 +70,8 @@ impl<'o> Sheet<'o> {
         let held = std::mem::take(&mut self.held);
         // A head stands over its figures as they do.
         let is_number = |column: usize| held.iter().any(|row| row[column].1);
-        let head: Vec<_> = self.names.iter().cloned().enumerate().map(|(at, name)| (name, is_number(at))).collect();
+        let head: Vec<_> =
+            self.names.iter().cloned().enumerate().map(|(at, name)| (name, is_number(at))).collect();
         write_row(self.out, &head, &widths)?;
         let rule: Vec<_> = widths.iter().map(|&width| ("-".repeat(width), false)).collect();
         write_row(self.out, &rule, &widths)?;

@@ -39,16 +39,9 @@ impl<'a> Traced<'a> {
     /// The trace numbered `number`, with the facts of all its devices.
     #[must_use]
     pub fn new(number: i64, path: &'a str, trace: &'a Trace, facts: &'a Facts) -> Self {
-        let devices = devices(trace).into_iter().map(|device| facts.device(trace, device, |_| true)).collect();
-        Self {
-            number,
-            path,
-            trace,
-            facts,
-            devices,
-            own_time: OnceCell::new(),
-            charges: OnceCell::new(),
-        }
+        let devices =
+            devices(trace).into_iter().map(|device| facts.device(trace, device, |_| true)).collect();
+        Self { number, path, trace, facts, devices, own_time: OnceCell::new(), charges: OnceCell::new() }
     }
 
     /// The device that a verdict is about: the one that works longest.

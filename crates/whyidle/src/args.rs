@@ -55,9 +55,9 @@ pub(crate) enum Command {
     Ranks(RanksOptions),
     /// Say what changed from one trace or recording to another
     Diff(DiffOptions),
-    /// Ask a trace or recording in SQL: steps, ledger, gaps, kernels, operators, samples
+    /// Ask a trace or recording in SQL
     Sql(SqlOptions),
-    /// Write a trace or recording for other tools: Perfetto, SQLite, CSV, flame graphs
+    /// Write a trace or recording for Perfetto, SQLite, flame graphs
     Export(ExportOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
@@ -418,11 +418,9 @@ pub(crate) enum Target {
 
 /// Options of `export`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  whyidle export trace.json.gz --to perfetto -o explained.json.gz\n  \
+#[command(after_help = "Examples:\n  whyidle export trace.json.gz --to perfetto -o explained.json.gz\n  \
     whyidle export runs/42/ --to sqlite -o run.sqlite\n  whyidle export runs/42/ --to folded -o - | flamegraph.pl\n\n\
-    Exit status: 0 written, 1 there is nothing to write, 2 bad usage or unreadable input."
-)]
+    Exit status: 0 written, 1 there is nothing to write, 2 bad usage or unreadable input.")]
 pub(crate) struct ExportOptions {
     /// Traces, exports of Nsight Systems, recordings, directories with traces, or - for standard input
     #[arg(required = true, value_name = "PATH")]

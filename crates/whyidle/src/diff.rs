@@ -4,8 +4,8 @@ use std::path::Path;
 
 use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
-use whyidle_diagnosis::diff::{Side, diff};
 use whyidle_diagnosis::Message;
+use whyidle_diagnosis::diff::{Side, diff};
 use whyidle_readers::ReadError;
 use whyidle_report::{render_diff_json, render_diff_markdown, render_diff_text};
 
@@ -16,22 +16,9 @@ use crate::trace::{Loaded, Question, each_file, files};
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose, trace};
 
 pub(crate) fn run(options: &DiffOptions, output: &Output) -> u8 {
-    let side = |path: &Path, rank: Option<u32>| side(path, rank, output).map_err(|why| (path.to_owned(), why));
-    let both = side(&options.a, options.rank).and_then(|a| {
-        // Of several ranks the same is compared on both sides, where both have it.
-        let shown = a.verdict.subject.rank_shown.filter(|_| a.verdict.subject.ranks > 1);
-        let rank = options.rank.or(shown);
-        let b = match side(&options.b, rank) {
-            Err((_, NoVerdict::Refused(why))) if options.rank.is_none() && why.code == "no-such-rank" => {
-                side(&options.b, None)
-            }
-            other => other,
-        };
-        Ok((a, b?))
-    });
-    let (a, b) = match both {
+    let (a, b) = match both(options, output) {
         Ok(both) => both,
-        Err((path, why)) => return complain(&path, why, output),
+        Err((path, why)) => return complain(path, why, output),
     };
     let diff = diff(a, b);
     let text = match options.showing.format {
@@ -42,6 +29,21 @@ pub(crate) fn run(options: &DiffOptions, output: &Output) -> u8 {
         Format::Md => render_diff_markdown(&diff, &output.catalog),
     };
     output.data(&text, REACHED)
+}
+
+/// Both sides, or the path of the one that cannot be compared.
+fn both<'o>(options: &'o DiffOptions, output: &Output) -> Result<(Side, Side), (&'o Path, NoVerdict)> {
+    let (a, b) = (options.a.as_path(), options.b.as_path());
+    let first = side(a, options.rank, output).map_err(|why| (a, why))?;
+    // Of several ranks the same is compared on both sides, where both have it.
+    let shown = first.verdict.subject.rank_shown.filter(|_| first.verdict.subject.ranks > 1);
+    let second = match side(b, options.rank.or(shown), output) {
+        Err(NoVerdict::Refused(why)) if options.rank.is_none() && why.code == "no-such-rank" => {
+            side(b, None, output)
+        }
+        other => other,
+    };
+    Ok((first, second.map_err(|why| (b, why))?))
 }
 
 /// One side: its verdict, the trace that it shows, and its stacks.

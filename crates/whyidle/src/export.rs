@@ -161,7 +161,8 @@ impl Export<'_> {
             if let Some(out) = out.take() {
                 writer = Some(Writer::new(out, &loaded.trace)?);
             }
-            let explained = alone(loaded, facts, &question).map_or_else(Vec::new, |verdict| explained(&verdict));
+            let explained =
+                alone(loaded, facts, &question).map_or_else(Vec::new, |verdict| explained(&verdict));
             match &mut writer {
                 Some(writer) => writer.add(&traced, &explained).map_err(Unwritten::from),
                 None => Ok(()),

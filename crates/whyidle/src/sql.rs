@@ -149,9 +149,10 @@ fn complain(error: &SqlError, options: &SqlOptions, output: &Output) -> u8 {
         Fault::TooLarge => simple("cli-sql-too-large"),
         Fault::Unwritten(std::io::ErrorKind::BrokenPipe) => return REACHED,
         Fault::Unwritten(_) => (Message::new("cli-output").name("reason", &error.message), None),
-        Fault::NoFunction(_) | Fault::Other => {
-            (Message::new("cli-sql-fault").name("reason", &error.message), Some(Message::new("cli-sql-commands")))
-        }
+        Fault::NoFunction(_) | Fault::Other => (
+            Message::new("cli-sql-fault").name("reason", &error.message),
+            Some(Message::new("cli-sql-commands")),
+        ),
     };
     output.error(&message, hint.as_ref());
     UNREADABLE

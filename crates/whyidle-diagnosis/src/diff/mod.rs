@@ -240,9 +240,14 @@ mod tests {
         let named = |rows: &[(&str, i64)]| -> BTreeMap<String, Figure> {
             rows.iter().map(|&(name, ns)| (name.to_owned(), figure(ns, 0))).collect()
         };
-        let rows = rows(&named(&[("mm", 100), ("gone", 30), ("same", 7)]), &named(&[("mm", 150), ("new", 20), ("same", 7)]));
-        let shown: Vec<_> =
-            rows.iter().map(|row| (&*row.name, row.difference_ns(), row.is_new(), row.is_gone(), row.clear)).collect();
+        let rows = rows(
+            &named(&[("mm", 100), ("gone", 30), ("same", 7)]),
+            &named(&[("mm", 150), ("new", 20), ("same", 7)]),
+        );
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| (&*row.name, row.difference_ns(), row.is_new(), row.is_gone(), row.clear))
+            .collect();
         assert_eq!(
             shown,
             [

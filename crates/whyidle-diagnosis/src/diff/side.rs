@@ -125,7 +125,8 @@ impl Side {
 
     /// The ledger's lines per step without a profiler. `coarse`: as coarse as samples tell them apart.
     pub(super) fn lines(&self, coarse: bool) -> BTreeMap<String, Figure> {
-        let spread = |id: &str| self.names.as_ref().and_then(|names| names.spread.get(id)).copied().unwrap_or(0.0);
+        let spread =
+            |id: &str| self.names.as_ref().and_then(|names| names.spread.get(id)).copied().unwrap_or(0.0);
         let figure = |line: &crate::verdict::Line| {
             let of = line.unprofiled;
             let by_step = (of.ns as f64 * spread(line.id)) as i64;
@@ -168,9 +169,8 @@ fn as_sampled(id: &'static str, kind: LineKind) -> &'static str {
 fn by_name(trace: &Trace, rows: &[NameTotal]) -> BTreeMap<String, Figure> {
     let mut sums: BTreeMap<String, (u64, Vec<i64>)> = BTreeMap::new();
     for row in rows {
-        let (calls, each) = sums
-            .entry(lasting(trace.names.get(row.name)))
-            .or_insert_with(|| (0, vec![0; row.each_ns.len()]));
+        let (calls, each) =
+            sums.entry(lasting(trace.names.get(row.name))).or_insert_with(|| (0, vec![0; row.each_ns.len()]));
         *calls += row.calls;
         each.iter_mut().zip(&row.each_ns).for_each(|(sum, ns)| *sum += ns);
     }

@@ -103,7 +103,7 @@ impl Page<'_> {
     }
 
     /// `3.4 → 5.1 ms`: both ends in the unit of the larger one.
-    fn from_to(&self, row: &Row) -> String {
+    fn change(&self, row: &Row) -> String {
         let of = |figure: &Option<Figure>| figure.map_or(0, |figure| figure.ns);
         let whole = of(&row.a).max(of(&row.b));
         let time = |figure: &Option<Figure>| match figure {
@@ -116,11 +116,11 @@ impl Page<'_> {
 
     fn ledger(&mut self) {
         let diff = self.diff;
-        let step = vec![self.catalog.word("diff-step"), self.from_to(&diff.step), self.difference(&diff.step)];
+        let step = vec![self.catalog.word("diff-step"), self.change(&diff.step), self.difference(&diff.step)];
         let mut rows = vec![step];
         for row in &diff.ledger {
             if self.is_worth_a_row(row) {
-                rows.push(vec![self.catalog.line(&row.name), self.from_to(row), self.difference(row)]);
+                rows.push(vec![self.catalog.line(&row.name), self.change(row), self.difference(row)]);
             }
         }
         let title = self.catalog.word("diff-title-ledger");
@@ -139,24 +139,36 @@ impl Page<'_> {
                 .iter()
                 .filter(|row| !row.is_new() && !row.is_gone() && self.is_worth_a_row(row))
                 .collect();
-            let changed = changed.into_iter().map(|row| self.named(row)).collect();
+            let changed = self.named(&changed);
             self.table(&title, changed);
             for (only, is_second) in [("diff-only-b", true), ("diff-only-a", false)] {
                 let there = |row: &&Row| if is_second { row.is_new() } else { row.is_gone() };
                 let rows: Vec<&Row> =
                     rows.iter().filter(there).filter(|row| self.is_worth_a_row(row)).collect();
-                let rows = rows.into_iter().map(|row| self.named(row)).collect();
-                let title =
-                    self.catalog.format(only, &[("what", FluentValue::from(title.as_str()))]);
+                let rows = self.named(&rows);
+                let title = self.catalog.format(only, &[("what", FluentValue::from(title.as_str()))]);
                 self.table(&title, rows);
             }
         }
     }
 
-    /// A row of a name, with how often it runs where that changed.
-    fn named(&mut self, row: &Row) -> Vec<String> {
+    /// Rows of names, each with how often it runs where that changed.
+    fn named(&mut self, rows: &[&Row]) -> Vec<Vec<String>> {
+        let short = |row: &Row| shortened(row.name.trim_start_matches("void "), NAME);
+        let names: Vec<String> = rows.iter().map(|row| short(row)).collect();
+        let is_told_apart = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let cells = rows.iter().zip(&names).map(|(row, name)| {
+            let name = if !self.verbose && is_told_apart(name) { name } else { &row.name };
+            let calls = self.calls(row);
+            vec![name.clone(), self.change(row), self.difference(row), calls]
+        });
+        cells.collect()
+    }
+
+    /// `6 → 7 a step`, where that changed.
+    fn calls(&self, row: &Row) -> String {
         let calls = |figure: &Option<Figure>| figure.and_then(|figure| figure.calls);
-        let remark = match (calls(&row.a), calls(&row.b)) {
+        match (calls(&row.a), calls(&row.b)) {
             (Some(a), Some(b)) if (a - b).abs() > 0.05 => {
                 let args = [
                     ("a", FluentValue::from(quantity::plain(a))),
@@ -165,9 +177,7 @@ impl Page<'_> {
                 self.catalog.format("diff-calls", &args)
             }
             _ => String::new(),
-        };
-        let name = if self.verbose { row.name.clone() } else { shortened(row.name.trim_start_matches("void "), NAME) };
-        vec![name, self.from_to(row), self.difference(row), remark]
+        }
     }
 
     fn readings(&mut self) {

@@ -1,8 +1,8 @@
 //! What changed as `whyidle.diff/1`: every line and every name; `schema/whyidle.diff-1.schema.json` describes it.
 
 use serde_json::{Value, json};
-use whyidle_diagnosis::diff::{Diff, Figure, Row, Side};
 use whyidle_diagnosis::LineKind;
+use whyidle_diagnosis::diff::{Diff, Figure, Row, Side};
 
 use super::described::labelled;
 use super::words;

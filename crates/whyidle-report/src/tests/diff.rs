@@ -27,7 +27,8 @@ fn every_comparison_obeys_the_schema_in_both_languages() {
         for (_, b) in verdicts() {
             let diff = of(&a, &b);
             for lang in Lang::ALL {
-                let value: Value = serde_json::from_str(&render_diff_json(&diff, &catalog(lang))).expect("JSON");
+                let value: Value =
+                    serde_json::from_str(&render_diff_json(&diff, &catalog(lang))).expect("JSON");
                 let errors: Vec<_> = validator
                     .iter_errors(&value)
                     .map(|error| format!("{}: {error}", error.instance_path()))

@@ -112,9 +112,6 @@ mod tests {
             Cell::Blob(&[0, 255]),
         ];
         assert!(row(&mut out, &cells).is_ok());
-        assert_eq!(
-            String::from_utf8_lossy(&out),
-            "plain,\"a,b\",\"say \"\"hi\"\"\n\",,-3,0.5,00ff\r\n"
-        );
+        assert_eq!(String::from_utf8_lossy(&out), "plain,\"a,b\",\"say \"\"hi\"\"\n\",,-3,0.5,00ff\r\n");
     }
 }

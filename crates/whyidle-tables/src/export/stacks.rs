@@ -90,8 +90,7 @@ impl Stacks {
             }
             let thread = trace.threads[number];
             let name = clean(trace.names.get(thread.name));
-            let root =
-                self.thread(format!("{label}process {};thread ({}): {name}", thread.pid, thread.tid));
+            let root = self.thread(format!("{label}process {};thread ({}): {name}", thread.pid, thread.tid));
             // Rows come outermost first, so what is around a row has its node already.
             for &row in rows {
                 let around = facts.tree.parent(HostId(row)).map_or(root, |parent| nodes[parent.index()]);
@@ -140,26 +139,29 @@ impl Stacks {
         node
     }
 
-    /// The frames of a node, outermost first, and its thread's root.
-    fn path(&self, node: u32) -> (Vec<u32>, u32) {
+    /// The frames of a node, outermost first.
+    fn path(&self, node: u32) -> Vec<u32> {
         let (mut path, mut at) = (Vec::new(), node);
         while self.nodes[at as usize].0 != ROOT {
             path.push(self.nodes[at as usize].1);
             at = self.nodes[at as usize].0;
         }
         path.reverse();
-        (path, at)
+        path
     }
 
-    /// Stacks with a weight: the thread's number, its frames, the weight.
-    fn weighted(&self) -> impl Iterator<Item = (usize, Vec<u32>, i64)> + '_ {
-        let threads: FxHashMap<u32, usize> =
+    /// Nodes with a weight, and the number of their thread.
+    fn weighted_nodes(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        // A node is made after the one around it, so its thread is known by then.
+        let mut threads: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        let roots: FxHashMap<u32, usize> =
             self.threads.iter().enumerate().map(|(at, &(_, root))| (root, at)).collect();
-        let nodes = self.nodes.iter().enumerate().filter(|(_, (_, _, weight))| *weight > 0);
-        nodes.map(move |(node, &(_, _, weight))| {
-            let (path, root) = self.path(u32::try_from(node).unwrap_or(0));
-            (threads[&root], path, weight)
-        })
+        for (node, &(around, _, _)) in (0_u32..).zip(&self.nodes) {
+            let thread = if around == ROOT { roots[&node] } else { threads[around as usize] };
+            threads.push(thread);
+        }
+        let nodes = (0_u32..).zip(&self.nodes).zip(threads);
+        nodes.filter(|((_, (_, _, weight)), _)| *weight > 0).map(|((node, _), thread)| (node, thread))
     }
 
     /// Folded lines: `process 7;thread (7): MainThread;outer;inner 12`. whyidle reads those of a recording back.
@@ -167,12 +169,12 @@ impl Stacks {
     /// # Errors
     /// Where they cannot be written.
     pub fn folded(&self, out: &mut dyn Write) -> io::Result<()> {
-        for (thread, path, weight) in self.weighted() {
+        for (node, thread) in self.weighted_nodes() {
             out.write_all(self.threads[thread].0.as_bytes())?;
-            for frame in path {
+            for frame in self.path(node) {
                 write!(out, ";{}", clean(&self.frames[frame as usize]))?;
             }
-            writeln!(out, " {weight}")?;
+            writeln!(out, " {}", self.nodes[node as usize].2)?;
         }
         out.flush()
     }
@@ -186,38 +188,50 @@ impl Stacks {
             Unit::Samples => "none",
             Unit::Nanoseconds => "nanoseconds",
         };
-        let mut profiles: Vec<(Vec<Vec<u32>>, Vec<i64>)> = vec![Default::default(); self.threads.len()];
-        for (thread, path, weight) in self.weighted() {
-            // A thread that runs no Python has a stack without frames, which speedscope shows as nothing.
-            profiles[thread].0.push(path);
-            profiles[thread].1.push(weight);
+        let mut of_threads: Vec<Vec<u32>> = vec![Vec::new(); self.threads.len()];
+        for (node, thread) in self.weighted_nodes() {
+            of_threads[thread].push(node);
         }
-        let profiles: Vec<_> = profiles
-            .into_iter()
-            .zip(&self.threads)
-            .filter(|((samples, _), _)| !samples.is_empty())
-            .map(|((samples, weights), (name, _))| {
-                json!({
-                    "type": "sampled",
-                    "name": name.replace(';', " "),
-                    "unit": unit,
-                    "startValue": 0,
-                    "endValue": weights.iter().sum::<i64>(),
-                    "samples": samples,
-                    "weights": weights,
-                })
-            })
-            .collect();
-        let file = json!({
+        let head = json!({
             "$schema": "https://www.speedscope.app/file-format-schema.json",
             "exporter": format!("whyidle {}", env!("CARGO_PKG_VERSION")),
             "name": name,
             "shared": { "frames": self.frames.iter().map(|text| frame(text)).collect::<Vec<_>>() },
-            "profiles": profiles,
         });
-        serde_json::to_writer(&mut *out, &file)?;
+        // Profiles are written as they are made: together their stacks are far larger than the tree.
+        let head = head.to_string();
+        let open = head.strip_suffix('}').unwrap_or(&head);
+        write!(out, "{open},\"profiles\":[")?;
+        let mut any = false;
+        for (nodes, (name, _)) in of_threads.iter().zip(&self.threads).filter(|(nodes, _)| !nodes.is_empty())
+        {
+            let weight = |node: u32| self.nodes[node as usize].2;
+            let sum: i64 = nodes.iter().map(|&node| weight(node)).sum();
+            let name = serde_json::Value::from(name.replace(';', " "));
+            write!(
+                out,
+                "{}{{\"type\":\"sampled\",\"name\":{name},\"unit\":\"{unit}\",\"startValue\":0,\"endValue\":{sum},",
+                if any { "," } else { "" }
+            )?;
+            any = true;
+            // A thread that runs no Python has a stack without frames, which speedscope shows as nothing.
+            list(out, "samples", nodes.iter().map(|&node| json!(self.path(node))))?;
+            out.write_all(b",")?;
+            list(out, "weights", nodes.iter().map(|&node| json!(weight(node))))?;
+            out.write_all(b"}")?;
+        }
+        out.write_all(b"]}\n")?;
         out.flush()
     }
+}
+
+/// A member that is a list, item by item.
+fn list(out: &mut dyn Write, key: &str, items: impl Iterator<Item = serde_json::Value>) -> io::Result<()> {
+    write!(out, "\"{key}\":[")?;
+    for (at, item) in items.enumerate() {
+        write!(out, "{}{item}", if at > 0 { "," } else { "" })?;
+    }
+    out.write_all(b"]")
 }
 
 /// A frame with its place, where its text names one: `main (train.py:41)`, or `train.py(41): main` as profilers write it.
@@ -259,6 +273,9 @@ mod tests {
         assert_eq!(place("main (train.py:41)"), json!({ "name": "main", "file": "train.py", "line": 41 }));
         assert_eq!(place("train.py(41): main"), json!({ "name": "main", "file": "train.py", "line": 41 }));
         assert_eq!(place("aten::mm"), json!({ "name": "aten::mm" }));
-        assert_eq!(place("<built-in method f of (x): y>"), json!({ "name": "<built-in method f of (x): y>" }));
+        assert_eq!(
+            place("<built-in method f of (x): y>"),
+            json!({ "name": "<built-in method f of (x): y>" })
+        );
     }
 }

@@ -6,6 +6,7 @@
 mod error;
 mod guard;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -89,7 +90,29 @@ impl Database {
             (true, 0) => return Err(SqlError::of(Fault::Nothing)),
             _ => {}
         }
-        Ok(TABLES.iter().filter(|table| guard.has_read(table.name)).collect())
+        let opened = self.opened(sql)?;
+        let is_used = |table: &&Table| guard.has_read(table.name) || opened.contains(table.name);
+        Ok(TABLES.iter().filter(is_used).collect())
+    }
+
+    /// The tables that the compiled statement opens. SQLite does not ask leave for what only `USING` reads.
+    fn opened(&self, sql: &str) -> rusqlite::Result<BTreeSet<String>> {
+        let Ok(mut explain) = self.connection.prepare(&format!("EXPLAIN {sql}")) else {
+            // It explains already, and reads no row.
+            return Ok(BTreeSet::new());
+        };
+        let step = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>("opcode")?, row.get::<_, i64>("p2")?));
+        let steps: Vec<(String, i64)> = explain.query_map([], step)?.collect::<rusqlite::Result<_>>()?;
+        let mut schema = self.connection.prepare("SELECT name, rootpage FROM sqlite_schema")?;
+        let tables = schema.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+        let mut opened = BTreeSet::new();
+        for table in tables {
+            let (name, page) = table?;
+            if steps.iter().any(|(opcode, at)| opcode == "OpenRead" && *at == page) {
+                opened.insert(name);
+            }
+        }
+        Ok(opened)
     }
 
     /// Adds a trace's rows of those `tables` that have any of a trace.
@@ -157,7 +180,7 @@ impl Database {
 
     fn answer(&self, sql: &str, answer: &mut dyn Answer) -> Result<(), Stop> {
         let mut statement = self.connection.prepare(sql)?;
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let columns = names.len();
         answer.columns(&names)?;
         let mut rows = statement.query([])?;
@@ -169,9 +192,7 @@ impl Database {
                     ValueRef::Integer(number) => Cell::Integer(number),
                     ValueRef::Real(number) => Cell::Real(number),
                     // A query can make text that is no UTF-8.
-                    ValueRef::Text(bytes) => {
-                        std::str::from_utf8(bytes).map_or(Cell::Blob(bytes), Cell::Text)
-                    }
+                    ValueRef::Text(bytes) => std::str::from_utf8(bytes).map_or(Cell::Blob(bytes), Cell::Text),
                     ValueRef::Blob(bytes) => Cell::Blob(bytes),
                 });
             }

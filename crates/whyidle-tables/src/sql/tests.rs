@@ -39,11 +39,25 @@ fn values_of_every_type_come_back() {
 }
 
 #[test]
-fn only_tables_that_are_named_are_filled() {
+fn exactly_the_tables_that_are_read_are_filled() {
     let mut database = Database::private().unwrap_or_else(|error| panic!("{error}"));
-    let used = database.used("select count(*) from kernels k join Ops o on o.id = k.op");
-    let names: Vec<_> = used.unwrap_or_default().iter().map(|table| table.name).collect();
-    assert_eq!(names, ["kernels", "ops"]);
+    for (sql, tables) in [
+        ("select count(*) from kernels k join Ops o on o.id = k.op", &["kernels", "ops"][..]),
+        // Nothing of `steps` is asked for but that it is there.
+        ("select rank from traces join steps using (trace)", &["traces", "steps"]),
+        ("select 1 from traces natural join steps", &["traces", "steps"]),
+        (
+            "with g as (select * from gaps) select 1 from g where exists (select 1 from busy)",
+            &["gaps", "busy"],
+        ),
+        ("select (select max(t_ns) from samples), (select count(*) from stacks)", &["samples", "stacks"]),
+        ("explain select * from memory", &["memory"]),
+        ("-- a remark\nselect 1", &[]),
+    ] {
+        let used = database.used(sql).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<_> = used.iter().map(|table| table.name).collect();
+        assert_eq!(names, tables, "{sql}");
+    }
 }
 
 #[test]

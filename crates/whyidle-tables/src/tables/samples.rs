@@ -42,13 +42,7 @@ fn rows_of(source: &'static str, table: &Samples, sink: &mut Sink<'_>) -> Result
         table.number(column, row).map(|number| number.round() as i64).into()
     };
     for row in 0..table.len() {
-        let whose = [
-            source.into(),
-            table.t[row].into(),
-            key("gpu", row),
-            key("pid", row),
-            key("tid", row),
-        ];
+        let whose = [source.into(), table.t[row].into(), key("gpu", row), key("pid", row), key("tid", row)];
         let [a, b, c, d, e] = whose;
         for name in table.numbers.keys().filter(|name| !KEYS.contains(&name.as_str())) {
             if let Some(value) = table.number(name, row) {

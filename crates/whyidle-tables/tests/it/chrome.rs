@@ -91,7 +91,12 @@ fn assert_same(name: &Path, a: &Trace, b: &Trace) {
         );
     }
     for row in 0..a.gpu.len() {
-        assert_eq!(format!("{:?}", gpu(a, row)), format!("{:?}", gpu(b, row)), "{} gpu {row}", name.display());
+        assert_eq!(
+            format!("{:?}", gpu(a, row)),
+            format!("{:?}", gpu(b, row)),
+            "{} gpu {row}",
+            name.display()
+        );
     }
     assert_eq!(collectives(a), collectives(b), "{}", name.display());
     assert_eq!(syncs(a), syncs(b), "{}", name.display());
@@ -202,6 +207,9 @@ fn the_schema_notices_what_perfetto_would_not_take() {
     assert!(!validator.is_valid(&event(open)));
 }
 
+/// Start, end and category.
+type Slice = (i64, i64, String);
+
 /// Perfetto draws slices of one track only where they nest.
 #[test]
 fn slices_of_whyidles_own_tracks_never_overlap_and_the_ledger_covers_each_step() {
@@ -212,7 +220,7 @@ fn slices_of_whyidles_own_tracks_never_overlap_and_the_ledger_covers_each_step()
         let (whole, decimals) = text.split_once('.').unwrap_or((&text, "0"));
         whole.parse::<i64>().unwrap() * 1000 + format!("{decimals:0<3}").parse::<i64>().unwrap()
     };
-    let mut tracks: BTreeMap<(i64, i64), Vec<(i64, i64, String)>> = BTreeMap::new();
+    let mut tracks: BTreeMap<(i64, i64), Vec<Slice>> = BTreeMap::new();
     for event in value["traceEvents"].as_array().unwrap() {
         let category = event["cat"].as_str().unwrap_or_default();
         if category.starts_with("whyidle_") {

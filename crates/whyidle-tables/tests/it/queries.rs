@@ -151,9 +151,10 @@ fn short_kernels(known: &Known) {
     let mut shorter = 0;
     for row in 0..known.trace.gpu.len() {
         let id = GpuId::from_index(row);
-        let charged = known.devices.iter().any(|device| {
-            device.ledger.busy.iter().any(|busy| busy.piece.activity == id)
-        });
+        let charged = known
+            .devices
+            .iter()
+            .any(|device| device.ledger.busy.iter().any(|busy| busy.piece.activity == id));
         if known.trace.gpu.kind[row] != GpuKind::Kernel || !charged {
             continue;
         }
@@ -213,11 +214,8 @@ fn copies(known: &Known) {
 
 fn all_collectives(known: &Known) {
     let sheet = known.ask(9);
-    let uses: Vec<_> = known
-        .devices
-        .iter()
-        .flat_map(|device| collectives(&known.trace, &known.facts, device))
-        .collect();
+    let uses: Vec<_> =
+        known.devices.iter().flat_map(|device| collectives(&known.trace, &known.facts, device)).collect();
     assert_eq!(sheet.sum("count"), i64::try_from(uses.len()).unwrap(), "{}", known.name);
     let exposed: i64 = uses.iter().map(|used| used.exposed_ns).sum();
     assert_eq!(sheet.sum("exposed_ns"), exposed, "{}", known.name);
@@ -242,6 +240,7 @@ fn what_a_recording_shows_while_the_gpu_is_idle() {
     assert!(shares <= 100.5, "{shares}");
     // Its main thread waits for loader workers, whatever else.
     let first = sheet.column("leaf")[0].text().replace('\'', "''");
-    let frames = ask_recording(&format!("select frames from stacks where leaf = '{first}' limit 1"), &samples);
+    let frames =
+        ask_recording(&format!("select frames from stacks where leaf = '{first}' limit 1"), &samples);
     assert!(frames.rows[0][0].text().contains("_MultiProcessingDataLoaderIter"), "{frames:?}");
 }

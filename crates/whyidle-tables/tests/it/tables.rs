@@ -84,7 +84,11 @@ fn own_time_sums_to_the_active_time_of_threads() {
         .map(|segment| segment.end - segment.start)
         .sum();
     let calls: i64 = {
-        let sheet = ask("select sum(duration_ns) ns from launches where id not in (select parent from launches where parent is not null)", &trace, &facts);
+        let sheet = ask(
+            "select sum(duration_ns) ns from launches where id not in (select parent from launches where parent is not null)",
+            &trace,
+            &facts,
+        );
         sheet.sum("ns")
     };
     let own = ask("select sum(self_ns) ns from ops", &trace, &facts).sum("ns");
@@ -128,8 +132,9 @@ fn a_database_and_a_folder_of_csv_hold_the_same() {
     folder.finish().unwrap();
     let database = rusqlite::Connection::open(&file).unwrap();
     for table in TABLES {
-        let count: i64 =
-            database.query_row(&format!("select count(*) from {}", table.name), [], |row| row.get(0)).unwrap();
+        let count: i64 = database
+            .query_row(&format!("select count(*) from {}", table.name), [], |row| row.get(0))
+            .unwrap();
         let text = std::fs::read_to_string(dir.path().join(format!("{}.csv", table.name))).unwrap();
         assert_eq!(text.matches("\r\n").count() as i64, count + 1, "{}", table.name);
         let is_empty = matches!(table.name, "memory");

@@ -33,7 +33,8 @@ fn export(from: &str, to: &str, out: &str, more: &[&str]) -> String {
 
 #[test]
 fn the_answer_in_each_form() {
-    let query = "select line, sum(traced_ns) as ns from ledger where kind = 'rest' group by line order by line";
+    let query =
+        "select line, sum(traced_ns) as ns from ledger where kind = 'rest' group by line order by line";
     let text = printed(&["sql", FED, query]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("line ") && lines[0].ends_with(" ns"), "{text}");
@@ -49,7 +50,10 @@ fn the_answer_in_each_form() {
 
 #[test]
 fn ranks_of_a_directory_are_traces_of_one_database() {
-    let rows = sql("testdata/ddp_small", "select rank, count(*) n from traces join steps using (trace) group by rank");
+    let rows = sql(
+        "testdata/ddp_small",
+        "select rank, count(*) n from traces join steps using (trace) group by rank",
+    );
     assert_eq!(rows, json!([{ "rank": 0, "n": 2 }, { "rank": 1, "n": 2 }]));
 }
 
@@ -115,8 +119,10 @@ fn sql_leaves_its_input_and_its_folder_alone() {
     let nsys = root().join("crates/whyidle-readers/testdata/nsys/two_processes.sqlite");
     let copy = folder.path().join("report.sqlite");
     fs::copy(&nsys, &copy).unwrap();
-    let output =
-        whyidle(&["sql", "report.sqlite", "select count(*) from kernels"]).current_dir(&folder).output().unwrap();
+    let output = whyidle(&["sql", "report.sqlite", "select count(*) from kernels"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
     assert!(output.status.success());
     assert_eq!(fs::read(copy).unwrap(), fs::read(nsys).unwrap());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
@@ -203,9 +209,9 @@ fn what_holds_nothing_of_it_is_said_so() {
 
 fn diff(a: &str, b: &str) -> Value {
     let value = parsed(&printed(&["diff", a, b, "--format", "json"]));
-    let schema = parsed(&fs::read_to_string(
-        root().join("crates/whyidle-report/schema/whyidle.diff-1.schema.json"),
-    ).unwrap());
+    let schema = parsed(
+        &fs::read_to_string(root().join("crates/whyidle-report/schema/whyidle.diff-1.schema.json")).unwrap(),
+    );
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{a} {b}: {}", errors.join("\n"));

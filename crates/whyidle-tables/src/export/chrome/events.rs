@@ -90,7 +90,8 @@ impl<'t, 'a, W: Write> Events<'t, 'a, W> {
         for stream in &self.trace.streams {
             let pid = i64::from(stream.device);
             // A thread of that number keeps its own name.
-            let taken = self.trace.threads.iter().any(|thread| thread.pid == pid && thread.tid == stream.number);
+            let taken =
+                self.trace.threads.iter().any(|thread| thread.pid == pid && thread.tid == stream.number);
             if !taken {
                 let name = format!("stream {}", stream.number);
                 self.to.meta("thread_name", self.place.pid(pid), stream.number, &name)?;
@@ -304,10 +305,8 @@ impl<'t, 'a, W: Write> Events<'t, 'a, W> {
             return None;
         }
         let text = self.trace.names.get(sym);
-        let is_json = *self
-            .is_json
-            .entry(sym)
-            .or_insert_with(|| serde_json::from_str::<IgnoredAny>(text).is_ok());
+        let is_json =
+            *self.is_json.entry(sym).or_insert_with(|| serde_json::from_str::<IgnoredAny>(text).is_ok());
         Some(if is_json { text.to_owned() } else { serde_json::Value::from(text).to_string() })
     }
 }

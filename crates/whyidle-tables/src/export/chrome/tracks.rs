@@ -56,7 +56,12 @@ pub(super) fn write<W: Write>(
     if steps == 0 {
         return Ok(());
     }
-    to.meta("process_name", place.own, 0, &format!("whyidle: {}where each step goes", place.label(from.trace)))?;
+    to.meta(
+        "process_name",
+        place.own,
+        0,
+        &format!("whyidle: {}where each step goes", place.label(from.trace)),
+    )?;
     let several = from.devices.iter().filter(|device| !device.steps.used.is_empty()).count() > 1;
     let mut tid = 1;
     for device in from.devices.iter().filter(|device| !device.steps.used.is_empty()) {
@@ -107,7 +112,12 @@ impl<W: Write> Writer<W> {
     }
 }
 
-fn write_steps<W: Write>(to: &mut Writer<W>, place: &Place, device: &DeviceFacts, tid: i64) -> io::Result<()> {
+fn write_steps<W: Write>(
+    to: &mut Writer<W>,
+    place: &Place,
+    device: &DeviceFacts,
+    tid: i64,
+) -> io::Result<()> {
     for step in &device.steps.used {
         let name = format!("step {}", step.number);
         let (start, end) = (step.window.start, step.window.end);
@@ -145,7 +155,12 @@ fn kind(line: Line) -> &'static str {
     }
 }
 
-fn write_ledger<W: Write>(to: &mut Writer<W>, place: &Place, device: &DeviceFacts, tid: i64) -> io::Result<()> {
+fn write_ledger<W: Write>(
+    to: &mut Writer<W>,
+    place: &Place,
+    device: &DeviceFacts,
+    tid: i64,
+) -> io::Result<()> {
     for (step, line, start, end) in stretches(device) {
         let step = device.steps.used[step as usize].number;
         let slice = Slice { category: "whyidle_ledger", tid, name: line.id(), start, end, step };
@@ -182,7 +197,9 @@ fn write_finding<W: Write>(
     finding: &Explained,
     tid: i64,
 ) -> io::Result<()> {
-    for (step, line, start, end) in stretches(device).into_iter().filter(|&(_, line, ..)| finding.explains(line)) {
+    for (step, line, start, end) in
+        stretches(device).into_iter().filter(|&(_, line, ..)| finding.explains(line))
+    {
         let step = device.steps.used[step as usize].number;
         let slice = Slice { category: "whyidle_finding", tid, name: &finding.cause, start, end, step };
         to.slice(place, &slice, |args| {
