@@ -22,6 +22,7 @@ pub mod rates;
 pub mod shapes;
 pub mod signals;
 pub mod steps;
+pub mod totals;
 pub mod tree;
 pub mod work;
 

@@ -321,7 +321,8 @@ impl HostTree {
     }
 
     /// What a thread did at each instant: disjoint segments in order, none where no event was active.
-    pub(crate) fn segments<'a>(&'a self, trace: &'a Trace, thread: usize) -> Segments<'a> {
+    #[must_use]
+    pub fn segments<'a>(&'a self, trace: &'a Trace, thread: usize) -> Segments<'a> {
         Segments::new(trace, &self.by_thread[thread])
     }
 }
@@ -376,7 +377,7 @@ fn rows_by_thread(trace: &Trace) -> Vec<Vec<u32>> {
 }
 
 /// The segments of one thread, made one by one: a list of them all is long.
-pub(crate) struct Segments<'a> {
+pub struct Segments<'a> {
     host: &'a HostEvents,
     /// Events not yet opened.
     rows: std::slice::Iter<'a, u32>,

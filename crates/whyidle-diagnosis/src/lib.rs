@@ -8,6 +8,7 @@ pub mod case;
 mod causes;
 mod critical;
 mod details;
+pub mod diff;
 mod edit;
 mod give_back;
 mod habits;

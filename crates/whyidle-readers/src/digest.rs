@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::error::ReadError;
 use crate::sniff::{Format, sniff};
 use crate::source::Inflate;
+use crate::written;
 
 /// The largest digest, inflated: a digest of any trace is far smaller.
 const LARGEST: u64 = 64 << 20;
@@ -26,16 +27,7 @@ const LARGEST_FILE: u64 = 4 << 30;
 /// # Errors
 /// Where the file cannot be written.
 pub fn write<T: Serialize>(path: &Path, digests: &[T]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-    let written = File::create(&beside).and_then(|file| into(file, digests));
-    let placed = written.and_then(|()| std::fs::rename(&beside, path));
-    if placed.is_err() {
-        // The half-written file must not stay behind; that it may not exist is no further fault.
-        let _ = std::fs::remove_file(&beside);
-    }
-    placed
+    written::place(path, |beside| into(File::create(beside)?, digests))
 }
 
 /// Writes digests into a stream.

@@ -10,6 +10,7 @@
 //! * [`nccl`] – what NCCL logs of itself.
 //! * [`memory`] – CUDA memory snapshots, and the table of `torch.cuda.memory_summary()`.
 //! * [`samples`] – what was sampled of a run from outside.
+//! * [`written`] – files that are written, whole or not at all.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod budget;
@@ -30,6 +31,7 @@ pub mod samples;
 mod sniff;
 mod source;
 mod window;
+pub mod written;
 
 use std::fs::File;
 use std::io::{Read, Seek};

@@ -24,6 +24,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/memory.ftl")),
             include_str!(concat!("../locales/", $folder, "/together.ftl")),
             include_str!(concat!("../locales/", $folder, "/evidence.ftl")),
+            include_str!(concat!("../locales/", $folder, "/tables.ftl")),
             include_str!(concat!("../locales/", $folder, "/check.ftl")),
             include_str!(concat!("../locales/", $folder, "/top.ftl")),
         ]

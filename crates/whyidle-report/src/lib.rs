@@ -8,9 +8,12 @@
 //!   [`plan_refusal_json`] – why there is none.
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
 //! * [`EvidenceReport`] and `render_evidence_*` – what was recorded beside traces and samples, below the verdict.
+//! * [`render_diff_text`], [`render_diff_json`], [`render_diff_markdown`] – what changed from one to another.
+//! * [`Sheet`] – the answer to a query.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
+mod diff;
 mod evidence;
 mod explain;
 mod instruments;
@@ -25,12 +28,14 @@ mod plan;
 mod quantity;
 mod ranks;
 mod run;
+mod sheet;
 mod strategy;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use catalog::Catalog;
+pub use diff::{render_diff_json, render_diff_markdown, render_diff_text};
 pub use evidence::{
     Contribution, EvidenceReport, Reached, render_evidence_json, render_evidence_markdown,
     render_evidence_text,
@@ -45,4 +50,5 @@ pub use plan::{
     render_plan_text,
 };
 pub use ranks::{RanksReport, render_ranks_json, render_ranks_markdown, render_ranks_text};
+pub use sheet::{Sheet, SheetForm};
 pub use text::{Item, Mark, TextOptions, bar, refusal_text, render_items, render_text, wrap};

@@ -53,6 +53,12 @@ pub(crate) enum Command {
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where
     Ranks(RanksOptions),
+    /// Say what changed from one trace or recording to another
+    Diff(DiffOptions),
+    /// Ask a trace or recording in SQL
+    Sql(SqlOptions),
+    /// Write a trace or recording for Perfetto, SQLite, flame graphs
+    Export(ExportOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
@@ -89,7 +95,7 @@ const PIDS: RangeInclusive<i64> = 1..=1 << 22;
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks
+    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks, whyidle.diff/1 of a comparison
     Json,
     /// Markdown
     Md,
@@ -339,6 +345,96 @@ pub(crate) struct RanksOptions {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) showing: Showing,
+}
+
+/// Options of `diff`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle diff before.json.gz after.json.gz\n  whyidle diff runs/41/ runs/42/ -v\n  \
+    whyidle diff runs/41/ runs/42/ --format json\n\n\
+    Exit status: 0 compared, 1 a side carries no verdict, 2 bad usage or unreadable input."
+)]
+pub(crate) struct DiffOptions {
+    /// What was: a trace, an export of Nsight Systems, a recording, a directory with traces
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// What is, likewise
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Compare this rank [default: of A the one the others wait for, and the same of B]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
+    pub(crate) rank: Option<u32>,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+}
+
+/// How the answer to a query is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SheetFormat {
+    /// Aligned columns, long texts cut
+    Text,
+    /// A list of objects
+    Json,
+    /// RFC 4180
+    Csv,
+}
+
+/// Options of `sql`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle sql trace.json.gz \"select line, sum(traced_ns) from ledger group by line\"\n  \
+    whyidle sql runs/42/ .schema\n  whyidle sql runs/42/ \".schema kernels\"\n\n\
+    The tables and ten worked queries: docs/sql.md\n\
+    Exit status: 0 an answer, 1 the query took too long, 2 a faulty query or unreadable input."
+)]
+pub(crate) struct SqlOptions {
+    /// Traces, exports of Nsight Systems, recordings, directories with traces, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// One statement that reads; .schema [TABLE] or .tables shows what there is
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: String,
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t = SheetFormat::Text, value_name = "FORMAT")]
+    pub(crate) format: SheetFormat,
+    /// Stop the query after this time
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+}
+
+/// What `export` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// Chrome's trace format, with the ledger, gaps and findings as tracks; whyidle reads it back
+    Perfetto,
+    /// The tables of `whyidle sql` as a database
+    Sqlite,
+    /// The same tables as a directory of CSV files
+    Csv,
+    /// Stacks for speedscope.app
+    Speedscope,
+    /// Stacks as folded lines
+    Folded,
+}
+
+/// Options of `export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle export trace.json.gz --to perfetto -o explained.json.gz\n  \
+    whyidle export runs/42/ --to sqlite -o run.sqlite\n  whyidle export runs/42/ --to folded -o - | flamegraph.pl\n\n\
+    Exit status: 0 written, 1 there is nothing to write, 2 bad usage or unreadable input.")]
+pub(crate) struct ExportOptions {
+    /// Traces, exports of Nsight Systems, recordings, directories with traces, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Target,
+    /// Where to write it; of perfetto, speedscope and folded also - for standard output, or a name in .gz
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[cfg(test)]

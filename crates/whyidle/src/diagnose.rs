@@ -26,6 +26,27 @@ struct Watched {
 /// The verdict of the recording in `dir`.
 pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Result<Verdict, NoVerdict> {
     let watched = read(dir, step_ms).map_err(NoVerdict::Unread)?;
+    of_watched(watched, dir, step_ms, None, output)
+}
+
+/// The same with the signals of its samples, of the rank `rank`.
+pub(crate) fn with_signals(
+    dir: &Path,
+    rank: Option<u32>,
+    output: &Output,
+) -> Result<(Verdict, Signals), NoVerdict> {
+    let watched = read(dir, None).map_err(NoVerdict::Unread)?;
+    let signals = watched.signals.clone();
+    Ok((of_watched(watched, dir, None, rank, output)?, signals))
+}
+
+fn of_watched(
+    watched: Watched,
+    dir: &Path,
+    step_ms: Option<f64>,
+    rank: Option<u32>,
+    output: &Output,
+) -> Result<Verdict, NoVerdict> {
     let path = dir.display().to_string();
     match find_traces(dir) {
         Ok(_) => {}
@@ -35,7 +56,7 @@ pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Resu
         }
         Err(error) => return Err(NoVerdict::Unread(error)),
     }
-    let question = Question { paths: vec![dir.to_owned()], step_ms, ..Question::default() };
+    let question = Question { paths: vec![dir.to_owned()], step_ms, rank, ..Question::default() };
     let has_samples = watched.signals.gpu.is_some() || watched.signals.main.is_some();
     match trace::verdict(&question, output) {
         Ok(mut verdict) => {

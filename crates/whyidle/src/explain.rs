@@ -3,6 +3,7 @@
 use whyidle_diagnosis::Message;
 use whyidle_report::{CAUSES, explain, list_causes};
 
+use crate::near;
 use crate::output::Output;
 use crate::{REACHED, UNREADABLE};
 
@@ -26,26 +27,7 @@ pub(crate) fn run(cause: Option<&str>, output: &Output) -> u8 {
 
 /// The known id most like `cause`, if one is like it at all.
 pub(crate) fn nearest(cause: &str) -> Option<&'static str> {
-    let distance = |id: &str| edit_distance(&cause.to_ascii_lowercase(), id);
-    let near = CAUSES.iter().min_by_key(|id| (distance(id), id.len()))?;
-    let contained = CAUSES.iter().find(|id| !cause.is_empty() && id.contains(cause));
-    if distance(near) * 3 <= near.len() { Some(near) } else { contained.copied() }
-}
-
-/// Levenshtein distance.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = corner + usize::from(from != *to);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
+    near::nearest(cause, CAUSES.iter().copied())
 }
 
 #[cfg(test)]
@@ -58,6 +40,5 @@ mod tests {
         assert_eq!(nearest("host_sync"), Some("host.sync"));
         assert_eq!(nearest("straggler"), Some("rank.straggler"));
         assert_eq!(nearest("xyzzy"), None);
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

@@ -6,14 +6,17 @@ mod attach;
 #[cfg(target_os = "linux")]
 mod check;
 mod diagnose;
+mod diff;
 mod digest;
 mod evidence;
 mod explain;
+mod export;
 mod generate;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
 mod live;
+mod near;
 mod output;
 mod plan;
 mod progress;
@@ -21,6 +24,8 @@ mod ranks;
 #[cfg(target_os = "linux")]
 mod run;
 mod show;
+mod sql;
+mod tables;
 #[cfg(feature = "tui")]
 mod top;
 mod trace;
@@ -57,6 +62,9 @@ fn main() -> ExitCode {
         Some(Command::Merge(options)) => digest::merge(options, &output),
         Some(Command::Plan(options)) => plan::run(options, &output),
         Some(Command::Ranks(options)) => ranks::run(options, &output),
+        Some(Command::Diff(options)) => diff::run(options, &output),
+        Some(Command::Export(options)) => export::run(options, &output),
+        Some(Command::Sql(options)) => sql::run(options, &output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),

@@ -81,8 +81,12 @@ impl Output {
         }
     }
 
+    /// Standard output, for data that is written as it is made.
+    pub(crate) fn sink(&self) -> impl Write {
+        std::io::BufWriter::new(std::io::stdout().lock())
+    }
+
     /// Says something beside the data.
-    #[cfg(target_os = "linux")]
     pub(crate) fn say(&self, message: &Message) {
         let text = format!("whyidle: {}\n", self.catalog.message(message));
         let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -29,9 +29,9 @@ use crate::show::{NoVerdict, show};
 use crate::values::{LONGEST_STEP_MS, SHORTEST_STEP_MS};
 
 /// A trace that was read, with what its directory says of it.
-struct Loaded {
-    trace: Trace,
-    input: Input,
+pub(crate) struct Loaded {
+    pub(crate) trace: Trace,
+    pub(crate) input: Input,
     known: Known,
 }
 
@@ -208,6 +208,34 @@ pub(crate) fn judge_files<T: Send>(
     let judged = files.par_iter().map(|file| judge_file(file, question, &advance, &then)).collect();
     bar.finish_and_clear();
     judged
+}
+
+/// Reads one trace after the other and hands each to `then` with its facts: no more than one is in memory at a time.
+pub(crate) fn each_file<E: From<ReadError>>(
+    files: &[File],
+    question: &Question,
+    output: &Output,
+    mut then: impl FnMut(&Loaded, &Facts) -> Result<(), E>,
+) -> Result<(), E> {
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+    let bar = progress::bar(output, &paths);
+    let advance = |bytes: u64| bar.inc(bytes);
+    let done = files.iter().try_for_each(|file| {
+        let loaded = read(&file.path, file.in_directory, question, &advance)?;
+        then(&loaded, &Facts::new(&loaded.trace))
+    });
+    bar.finish_and_clear();
+    done
+}
+
+/// The verdict on one trace that was read; `None` where it carries none.
+pub(crate) fn alone(loaded: &Loaded, facts: &Facts, question: &Question) -> Option<Verdict> {
+    let inputs = [loaded.input.clone()];
+    if refuse_trace(&loaded.trace, &inputs).is_some() {
+        return None;
+    }
+    let case = prepare(loaded, facts, question, &inputs).ok()?;
+    judge(std::slice::from_ref(&case), inputs.to_vec(), &loaded.input.path, &question.wanted)
 }
 
 fn judge_file<T>(

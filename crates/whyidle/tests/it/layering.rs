@@ -27,19 +27,20 @@ const LAYERS: [&[&str]; 12] = [
     &["whyidle-standin"],
 ];
 
-/// Libraries that belong to one crate: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &str); 10] = [
-    ("ratatui", "whyidle-tui"),
-    ("crossterm", "whyidle-tui"),
-    ("flate2", "whyidle-readers"),
-    ("rusqlite", "whyidle-readers"),
-    ("fluent-bundle", "whyidle-report"),
-    ("clap", "whyidle"),
+/// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
+const AT_HOME: [(&str, &[&str]); 10] = [
+    ("ratatui", &["whyidle-tui"]),
+    ("crossterm", &["whyidle-tui"]),
+    ("flate2", &["whyidle-readers"]),
+    // A database is a format that is read, and the tables that are asked.
+    ("rusqlite", &["whyidle-readers", "whyidle-tables"]),
+    ("fluent-bundle", &["whyidle-report"]),
+    ("clap", &["whyidle"]),
     // Only one crate touches the live system.
-    ("nvml-wrapper", "whyidle-observe"),
-    ("procfs", "whyidle-observe"),
-    ("py-spy", "whyidle-observe"),
-    ("rustix", "whyidle-observe"),
+    ("nvml-wrapper", &["whyidle-observe"]),
+    ("procfs", &["whyidle-observe"]),
+    ("py-spy", &["whyidle-observe"]),
+    ("rustix", &["whyidle-observe"]),
 ];
 
 /// The only crates that may use unsafe code: where the operating system demands it, and to stand in for a library in C.
@@ -101,10 +102,10 @@ fn crates_depend_downwards_only() {
 
 #[test]
 fn libraries_stay_in_their_layer() {
-    for (library, home) in AT_HOME {
+    for (library, homes) in AT_HOME {
         for (name, member) in members() {
-            let strays = name != home && member.needs.iter().any(|needed| needed == library);
-            assert!(!strays, "{name} must not depend on {library}: that is {home}'s");
+            let strays = !homes.contains(&&*name) && member.needs.iter().any(|needed| needed == library);
+            assert!(!strays, "{name} must not depend on {library}: that is for {}", homes.join(" and "));
         }
     }
 }

@@ -16,6 +16,7 @@ mod readme;
 mod recordings;
 mod screens;
 mod support;
+mod tables;
 mod terminal;
 mod together;
 mod top;
