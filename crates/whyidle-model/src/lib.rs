@@ -11,6 +11,8 @@
 //! * [`Samples`] – what was sampled of a running program from outside.
 //! * [`FlightDump`] – the last collectives of one rank, as its flight recorder held them.
 //! * [`NcclLog`] – which ranks there are, and over what each pair talks, as NCCL logs it.
+//! * [`NcuKernels`] – what Nsight Compute measured of single kernels.
+//! * [`MachineFacts`] – cards, links and settings of a machine, as its tools print them.
 //! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
 
 mod flight;
@@ -18,8 +20,10 @@ mod gpu;
 mod host;
 mod ids;
 mod intern;
+mod machine;
 mod meta;
 mod nccl;
+mod ncu;
 mod notes;
 mod samples;
 mod spans;
@@ -30,8 +34,10 @@ pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, 
 pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
+pub use machine::{CardFacts, CardProcess, HeldDown, Joined, MachineFacts, Pair};
 pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
+pub use ncu::{NcuKernels, NcuMetric, NcuStall};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};
 pub use samples::{Frame, Samples, Seen, Stack, Stacks, Table};
 pub use spans::{Span, Spans};

@@ -8,6 +8,7 @@
 //! * [`digest`] – what one rank says to the others, written and read.
 //! * [`flight`] – dumps of PyTorch's flight recorder.
 //! * [`nccl`] – what NCCL logs of itself.
+//! * [`ncu`] – what Nsight Compute prints of single kernels.
 //! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
@@ -21,9 +22,11 @@ mod kineto;
 mod limits;
 pub mod memory;
 pub mod nccl;
+pub mod ncu;
 mod nsys;
 mod pickle;
 mod places;
+mod plain;
 pub mod recording;
 pub mod samples;
 mod sniff;
