@@ -164,7 +164,11 @@ impl MachineFacts {
         self.local_ns = self.local_ns.or(other.local_ns);
         for card in other.cards {
             let same = |known: &&mut CardFacts| {
-                if card.uuid.is_empty() || known.uuid.is_empty() { known.index == card.index } else { known.uuid == card.uuid }
+                if card.uuid.is_empty() || known.uuid.is_empty() {
+                    known.index == card.index
+                } else {
+                    known.uuid == card.uuid
+                }
             };
             match self.cards.iter_mut().find(same) {
                 Some(known) => known.merge(card),
@@ -243,9 +247,17 @@ mod tests {
 
     #[test]
     fn prints_of_one_card_are_put_together() {
-        let card = |index, uuid: &str, limit_w| CardFacts { index, uuid: uuid.to_owned(), limit_w, ..CardFacts::default() };
+        let card = |index, uuid: &str, limit_w| CardFacts {
+            index,
+            uuid: uuid.to_owned(),
+            limit_w,
+            ..CardFacts::default()
+        };
         let mut facts = MachineFacts { cards: vec![card(0, "", Some(700.0))], ..MachineFacts::default() };
-        facts.merge(MachineFacts { cards: vec![card(0, "GPU-a", None), card(1, "GPU-b", None)], ..MachineFacts::default() });
+        facts.merge(MachineFacts {
+            cards: vec![card(0, "GPU-a", None), card(1, "GPU-b", None)],
+            ..MachineFacts::default()
+        });
         facts.merge(MachineFacts { cards: vec![card(5, "GPU-b", Some(300.0))], ..MachineFacts::default() });
         assert_eq!(facts.cards.len(), 2);
         assert_eq!((facts.cards[0].uuid.as_str(), facts.cards[0].limit_w), ("GPU-a", Some(700.0)));

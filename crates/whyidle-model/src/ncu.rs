@@ -207,7 +207,9 @@ impl NcuKernels {
     /// Whole nanoseconds that the kernel ran; `None` where that was not measured.
     #[must_use]
     pub fn duration_ns(&self, row: usize) -> Option<i64> {
-        self.metric(NcuMetric::Duration, row).filter(|ns| (0.0..9e18).contains(ns)).map(|ns| ns.round() as i64)
+        self.metric(NcuMetric::Duration, row)
+            .filter(|ns| (0.0..9e18).contains(ns))
+            .map(|ns| ns.round() as i64)
     }
 }
 
@@ -223,7 +225,10 @@ mod tests {
         kernels.set_stall(NcuStall::Barrier, row, 0.5);
         kernels.set_metric(NcuMetric::Sm, row + 1, 9.0);
         assert_eq!((kernels.len(), kernels.duration_ns(row)), (1, Some(1_500)));
-        assert_eq!((kernels.metric(NcuMetric::Sm, row), kernels.stall(NcuStall::Barrier, row)), (None, Some(0.5)));
+        assert_eq!(
+            (kernels.metric(NcuMetric::Sm, row), kernels.stall(NcuStall::Barrier, row)),
+            (None, Some(0.5))
+        );
         assert_eq!((kernels.metric(NcuMetric::Sm, 9), NcuMetric::Sm.unit()), (None, "%"));
     }
 }

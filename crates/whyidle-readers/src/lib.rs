@@ -41,7 +41,7 @@ use whyidle_model::Trace;
 
 pub use error::{Found, Hint, ReadError};
 pub use find::{find_dumps, find_logs, find_traces};
-pub use sniff::{Format, sniff};
+pub use sniff::{Format, format_of, sniff};
 
 /// How to read.
 #[derive(Clone, Copy, Default)]

@@ -142,7 +142,8 @@ impl Decimal {
         if !word.bytes().all(is_plain) || !word.bytes().any(|b| b.is_ascii_digit()) {
             return None;
         }
-        let plain: String = word.chars().filter(|&c| c != group).map(|c| if c == mark { '.' } else { c }).collect();
+        let plain: String =
+            word.chars().filter(|&c| c != group).map(|c| if c == mark { '.' } else { c }).collect();
         plain.parse().ok().filter(|value: &f64| value.is_finite())
     }
 }
@@ -202,8 +203,13 @@ fn instant(year: i64, month: i64, day: i64, time: &str, half: &str) -> Option<i6
     if !(1970..=2200).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let seconds = time_of_day(time)? + if half.eq_ignore_ascii_case("PM") && !time.starts_with("12") { 12 * 3_600 * SECOND } else { 0 };
-    let seconds = if half.eq_ignore_ascii_case("AM") && time.starts_with("12") { seconds - 12 * 3_600 * SECOND } else { seconds };
+    let seconds = time_of_day(time)?
+        + if half.eq_ignore_ascii_case("PM") && !time.starts_with("12") { 12 * 3_600 * SECOND } else { 0 };
+    let seconds = if half.eq_ignore_ascii_case("AM") && time.starts_with("12") {
+        seconds - 12 * 3_600 * SECOND
+    } else {
+        seconds
+    };
     // Days since 1970-01-01 (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil).
     let y = if month <= 2 { year - 1 } else { year };
     let era = y.div_euclid(400);
@@ -223,7 +229,11 @@ pub(crate) fn time_of_day(text: &str) -> Option<i64> {
     let rest = parts.next().unwrap_or("0");
     let (seconds, decimals) = rest.split_once(['.', ',']).unwrap_or((rest, ""));
     let seconds: i64 = seconds.parse().ok()?;
-    if !decimals.bytes().all(|b| b.is_ascii_digit()) || !(0..24).contains(&hours) || !(0..60).contains(&minutes) || !(0..=60).contains(&seconds) {
+    if !decimals.bytes().all(|b| b.is_ascii_digit())
+        || !(0..24).contains(&hours)
+        || !(0..60).contains(&minutes)
+        || !(0..=60).contains(&seconds)
+    {
         return None;
     }
     let decimals: i64 = format!("{decimals:0<9}")[..9].parse().ok()?;
@@ -237,7 +247,10 @@ mod tests {
     #[test]
     fn text_is_had_however_it_was_redirected() {
         let wide = |bytes: &str, big: bool| -> Vec<u8> {
-            bytes.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+            bytes
+                .encode_utf16()
+                .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+                .collect()
         };
         let powershell = [&[0xff, 0xfe][..], &wide("a\r\nb ä", false)].concat();
         assert_eq!(clean(&powershell), "a\nb ä");
@@ -267,12 +280,22 @@ mod tests {
     fn times_are_read_in_each_form() {
         let at = |text: &str| local_time(text).unwrap_or_else(|| panic!("{text}"));
         let day = 1_796_028_678 * SECOND;
-        for text in ["2026/11/30 08:51:18.000", "2026-11-30T08:51:18+0000", "20261130 08:51:18", "11/30/26 08:51:18", "11/30/2026 08:51:18 AM", "30.11.2026 08:51:18", "Mon Nov 30 08:51:18 2026"] {
+        for text in [
+            "2026/11/30 08:51:18.000",
+            "2026-11-30T08:51:18+0000",
+            "20261130 08:51:18",
+            "11/30/26 08:51:18",
+            "11/30/2026 08:51:18 AM",
+            "30.11.2026 08:51:18",
+            "Mon Nov 30 08:51:18 2026",
+        ] {
             assert_eq!(at(text), day, "{text}");
         }
         assert_eq!(at("11/30/2026 08:51:18 PM") - day, 12 * 3_600 * SECOND);
         assert_eq!(at("2026/11/30 08:51:18.953") - day, 953_000_000);
-        for none in ["", "2026/13/01 00:00:00", "x y", "Mon Foo 30 08:51:18 2026", "2026/11/30", "1/2/3/4 5:6:7"] {
+        for none in
+            ["", "2026/13/01 00:00:00", "x y", "Mon Foo 30 08:51:18 2026", "2026/11/30", "1/2/3/4 5:6:7"]
+        {
             assert_eq!(local_time(none), None, "{none}");
         }
     }

@@ -1,10 +1,11 @@
 //! What a file is, from its first bytes.
 
+use std::fs::File;
 use std::path::Path;
 
 use memchr::memmem;
 
-use crate::error::Found;
+use crate::error::{Found, ReadError};
 use crate::source;
 
 /// How much of a file [`sniff`] looks at: headers before the first event can be long.
@@ -26,6 +27,8 @@ pub enum Format {
     Recording,
     /// What a rank says to the others.
     Digest,
+    /// What Nsight Compute prints as CSV.
+    Ncu,
 }
 
 /// The format of a file that begins with `head`, which may be gzipped; `None`: not one
@@ -57,8 +60,33 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
         b'{' if has("\"schemaVersion\"") && has("\"deviceProperties\"") => Some(Format::Kineto),
         b'[' if has("\"ph\"") && has("\"ts\"") => Some(Format::Kineto),
         _ if crate::nccl::is_log(head) => Some(Format::Nccl),
-        _ => None,
+        _ => sniff_print(&crate::plain::clean(head)),
     }
+}
+
+/// What tools print for people, by what it holds.
+fn sniff_print(text: &str) -> Option<Format> {
+    if crate::ncu::is_print(text) {
+        return Some(Format::Ncu);
+    }
+    None
+}
+
+/// How much of a file is looked at that a program's own output may begin.
+const LONG_HEAD: usize = 1 << 20;
+
+/// The format of the file at `path`; `None`: not one that whyidle reads, or no regular file.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn format_of(path: &Path) -> Result<Option<Format>, ReadError> {
+    let failed = |error| ReadError::io(path, error);
+    // What is no regular file can be read only once.
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Ok(None);
+    }
+    let head = source::head(File::open(path).map_err(failed)?, LONG_HEAD).map_err(failed)?;
+    Ok(sniff(&head[..head.len().min(HEAD)]).or_else(|| sniff_print(&crate::plain::clean(&head))))
 }
 
 /// What a file that begins with `head` (inflated) is, where it is certainly no JSON.

@@ -21,6 +21,8 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/plan.ftl")),
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
             include_str!(concat!("../locales/", $folder, "/ranks.ftl")),
+            include_str!(concat!("../locales/", $folder, "/ncu.ftl")),
+            include_str!(concat!("../locales/", $folder, "/machine.ftl")),
             include_str!(concat!("../locales/", $folder, "/together.ftl")),
             include_str!(concat!("../locales/", $folder, "/check.ftl")),
             include_str!(concat!("../locales/", $folder, "/top.ftl")),

@@ -7,6 +7,7 @@
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
 //!   [`plan_refusal_json`] – why there is none.
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
+//! * [`render_ncu_text`], [`render_ncu_json`], [`render_ncu_markdown`] – what Nsight Compute measured of single kernels.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
@@ -17,6 +18,7 @@ mod label;
 mod lang;
 mod ledger;
 mod markdown;
+mod ncu;
 mod page;
 mod plan;
 mod quantity;
@@ -32,6 +34,7 @@ pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use markdown::{refusal_markdown, render_markdown};
+pub use ncu::{NcuReport, ncu_value, render_ncu_json, render_ncu_markdown, render_ncu_text};
 pub use plan::{
     CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,
     render_plan_text,

@@ -312,13 +312,14 @@ pub(crate) struct CheckOptions {
 /// Options of `diagnose`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  whyidle diagnose whyidle-recording/\n  whyidle diagnose runs/42/ -v --format json\n\n\
+    after_help = "Examples:\n  whyidle diagnose whyidle-recording/\n  whyidle diagnose runs/42/ -v --format json\n  \
+    whyidle diagnose ncu.csv trace.json.gz\n\n\
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
 )]
 pub(crate) struct DiagnoseOptions {
-    /// A directory that `attach` or `run` wrote, or any directory with samples or traces
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
+    /// A directory that `attach` or `run` wrote, or any directory with samples or traces; or files that other tools wrote
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
     /// The true step time in milliseconds, measured without a profiler
     #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,

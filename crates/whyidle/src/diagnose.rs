@@ -12,12 +12,16 @@ use whyidle_readers::recording::{self, Driver, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
 use crate::args::DiagnoseOptions;
+use crate::evidence;
 use crate::output::Output;
 use crate::show::{NoVerdict, show};
 use crate::trace::{self, Question};
 
 pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
-    show(&verdict(&options.dir, options.step_ms, output), options.showing, output)
+    match &options.paths[..] {
+        [dir] if dir.is_dir() => show(&verdict(dir, options.step_ms, output), options.showing, output),
+        paths => evidence::run(paths, options, output),
+    }
 }
 
 /// A recording's samples, ready to be judged.

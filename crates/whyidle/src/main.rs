@@ -7,6 +7,7 @@ mod attach;
 mod check;
 mod diagnose;
 mod digest;
+mod evidence;
 mod explain;
 mod generate;
 #[cfg(target_os = "linux")]

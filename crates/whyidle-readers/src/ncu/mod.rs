@@ -36,35 +36,40 @@ fn is_header(line: &str) -> bool {
     start.starts_with("ID") && memmem::find(line.as_bytes(), b"Kernel Name").is_some()
 }
 
-/// Reads the print in a file.
+/// Adds what the print in a file holds. A launch that is known already, from the other page of the same report, is filled
+/// up.
 ///
 /// # Errors
 /// Where the file cannot be read, or holds no kernel.
-pub fn read(path: &Path) -> Result<NcuKernels, ReadError> {
-    let kernels = parse(&plain::read(path)?);
-    if kernels.is_empty() {
+pub fn read(path: &Path, kernels: &mut NcuKernels) -> Result<(), ReadError> {
+    let lines = parse(&plain::read(path)?, kernels);
+    if lines == 0 {
         return Err(ReadError::NotATrace { path: path.to_owned(), found: Found::Text });
     }
-    Ok(kernels)
+    Ok(())
 }
 
-/// Reads text that was cleaned.
-pub(crate) fn parse(text: &str) -> NcuKernels {
-    let (mut kernels, mut page, mut known) = (NcuKernels::default(), None, FxHashMap::default());
-    let mut lines = text.lines().peekable();
+/// Reads text that was cleaned; returns how many lines were of kernels.
+pub(crate) fn parse(text: &str, kernels: &mut NcuKernels) -> usize {
+    let key = |row: usize| ((kernels.process[row], kernels.id[row]), row);
+    let mut known: FxHashMap<(u32, u32), usize> = (0..kernels.len()).map(key).collect();
+    let (mut page, mut count) = (None, 0);
+    let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if line.starts_with("==") {
-            warn(line, &mut kernels);
+            warn(line, kernels);
         } else if is_header(line) {
-            // Fields hold no line ends: what looks like numbers on the next lines tells their form.
-            let delimiter = delimiter(line);
-            let probe = lines.clone().take(PROBED);
-            page = Some(Page::new(line, delimiter, probe));
-        } else if let Some(page) = page.as_mut().filter(|_| line.starts_with(['"', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])) {
-            page.line(&split(line, page.delimiter), &mut known, &mut kernels);
+            // Fields hold no line ends: the numbers of the next lines tell their form.
+            page = Some(Page::new(line, delimiter(line), lines.clone()));
+        } else if let Some(page) =
+            page.as_mut().filter(|_| line.starts_with(|c: char| c == '"' || c.is_ascii_digit()))
+        {
+            let before = kernels.notes.count(NoteCode::MalformedEvent);
+            page.line(&split(line, page.delimiter), &mut known, kernels);
+            count += usize::from(kernels.notes.count(NoteCode::MalformedEvent) == before);
         }
     }
-    kernels
+    count
 }
 
 /// A spreadsheet of a country with decimal commas saves with semicolons.
@@ -75,7 +80,9 @@ fn delimiter(header: &str) -> char {
 
 fn warn(line: &str, kernels: &mut NcuKernels) {
     let told = line.strip_prefix("==WARNING== ").or_else(|| line.strip_prefix("==ERROR== "));
-    if let Some(text) = told.filter(|text| kernels.warnings.len() < MOST_WARNINGS && !kernels.warnings.iter().any(|known| known == text)) {
+    if let Some(text) = told.filter(|text| {
+        kernels.warnings.len() < MOST_WARNINGS && !kernels.warnings.iter().any(|known| known == text)
+    }) {
         kernels.warnings.push(text.to_owned());
     }
 }
@@ -123,7 +130,8 @@ impl Page {
             all: names.len(),
         };
         if columns.metric.is_none() {
-            columns.kept = names.iter().enumerate().filter_map(|(at, name)| Some((at, of_raw(name.trim())?))).collect();
+            columns.kept =
+                names.iter().enumerate().filter_map(|(at, name)| Some((at, of_raw(name.trim())?))).collect();
         }
         let (mut values, mut seen) = (Vec::new(), 0);
         for line in probe {
@@ -142,8 +150,14 @@ impl Page {
         Self { delimiter, decimal, columns, factors: None }
     }
 
-    fn line(&mut self, fields: &[String], known: &mut FxHashMap<(u32, u32), usize>, kernels: &mut NcuKernels) {
-        let get = |column: Option<usize>| column.and_then(|at| fields.get(at)).map_or("", |field| field.trim());
+    fn line(
+        &mut self,
+        fields: &[String],
+        known: &mut FxHashMap<(u32, u32), usize>,
+        kernels: &mut NcuKernels,
+    ) {
+        let get =
+            |column: Option<usize>| column.and_then(|at| fields.get(at)).map_or("", |field| field.trim());
         let Ok(id) = get(self.columns.id).parse::<u32>() else {
             if get(self.columns.id).is_empty() && self.columns.metric.is_none() && self.factors.is_none() {
                 self.units(fields);
@@ -177,7 +191,13 @@ impl Page {
             }
         };
         if self.columns.metric.is_some() {
-            self.figure(get(self.columns.metric), get(self.columns.unit), get(self.columns.value), row, kernels);
+            self.figure(
+                get(self.columns.metric),
+                get(self.columns.unit),
+                get(self.columns.value),
+                row,
+                kernels,
+            );
         } else {
             self.figures(fields, row, kernels);
             if kernels.gpu.is_empty() {
@@ -187,7 +207,9 @@ impl Page {
     }
 
     fn units(&mut self, fields: &[String]) {
-        let factor = |(at, target): &(usize, Target)| fields.get(*at).and_then(|unit| unit::factor(unit.trim(), target.unit()));
+        let factor = |(at, target): &(usize, Target)| {
+            fields.get(*at).and_then(|unit| unit::factor(unit.trim(), target.unit()))
+        };
         self.factors = Some(self.columns.kept.iter().map(factor).collect());
     }
 
@@ -235,9 +257,23 @@ mod tests {
         \"1\",\"9\",\"python3\",\"h\",\"k2\",\"1\",\"7\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"0\",\"9.0\",\"n/a\",\"nan\",\"no data\",\"1\"\n\
         \"2\",\"9\",\"python3\",\"h\"\n";
 
+    fn parsed(text: &str) -> NcuKernels {
+        let mut kernels = NcuKernels::default();
+        assert!(parse(text, &mut kernels) > 0);
+        kernels
+    }
+
+    #[test]
+    fn the_other_page_of_a_report_fills_up() {
+        let mut kernels = parsed(RAW);
+        let details = "\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"9\",\"k\",\"Waves Per SM\",\"\",\"1.5\"\n";
+        assert_eq!(parse(details, &mut kernels), 1);
+        assert_eq!((kernels.len(), kernels.metric(NcuMetric::Waves, 0)), (2, Some(1.5)));
+    }
+
     #[test]
     fn the_raw_page_is_read_with_units() {
-        let kernels = parse(RAW);
+        let kernels = parsed(RAW);
         assert_eq!((kernels.len(), kernels.warnings.len()), (2, 1));
         assert_eq!(kernels.duration_ns(0), Some(1_205_500));
         assert_eq!(kernels.metric(NcuMetric::Sm, 0), Some(64.81));
@@ -249,18 +285,26 @@ mod tests {
 
     #[test]
     fn german_numbers_are_read_as_what_they_are() {
-        let german = RAW.replace("1,205.5", "1.205,5").replace("64.81", "64,81").replace("\"0.25\"", "\"0,25\"");
-        let kernels = parse(&german);
-        assert_eq!((kernels.duration_ns(0), kernels.metric(NcuMetric::Sm, 0)), (Some(1_205_500), Some(64.81)));
+        let german =
+            RAW.replace("1,205.5", "1.205,5").replace("64.81", "64,81").replace("\"0.25\"", "\"0,25\"");
+        let kernels = parsed(&german);
+        assert_eq!(
+            (kernels.duration_ns(0), kernels.metric(NcuMetric::Sm, 0)),
+            (Some(1_205_500), Some(64.81))
+        );
         // As a German spreadsheet saves it.
         let semicolons = german.replace("\",\"", "\";\"");
-        assert_eq!(parse(&semicolons).metric(NcuMetric::Sm, 0), Some(64.81));
+        assert_eq!(parsed(&semicolons).metric(NcuMetric::Sm, 0), Some(64.81));
     }
 
     #[test]
     fn the_details_page_is_read_by_names_and_units() {
         let head = "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\"\n";
-        let line = |name: &str, unit: &str, value: &str| format!("\"0\",\"9\",\"k\",\"(1, 1, 1)\",\"(2, 1, 1)\",\"s\",\"{name}\",\"{unit}\",\"{value}\",\n");
+        let line = |name: &str, unit: &str, value: &str| {
+            format!(
+                "\"0\",\"9\",\"k\",\"(1, 1, 1)\",\"(2, 1, 1)\",\"s\",\"{name}\",\"{unit}\",\"{value}\",\n"
+            )
+        };
         let text = [
             head.to_owned(),
             line("Duration", "msecond", "1.5"),
@@ -270,10 +314,13 @@ mod tests {
             line("Achieved Occupancy", "%", "79.80"),
             "\"0\",\"9\",\"k\",\"(1, 1, 1)\",\"(2, 1, 1)\",\"s\",\"\",\"\",\"\",\"SOLBottleneck\",\"OPT\",\"text\"\n".to_owned(),
         ];
-        let kernels = parse(&text.concat());
+        let kernels = parsed(&text.concat());
         assert_eq!((kernels.len(), kernels.duration_ns(0)), (1, Some(1_500_000)));
         assert_eq!(kernels.metric(NcuMetric::Memory, 0), Some(36.75));
-        assert_eq!((kernels.metric(NcuMetric::Sm, 0), kernels.metric(NcuMetric::Occupancy, 0)), (Some(64.81), Some(79.80)));
+        assert_eq!(
+            (kernels.metric(NcuMetric::Sm, 0), kernels.metric(NcuMetric::Occupancy, 0)),
+            (Some(64.81), Some(79.80))
+        );
         assert!(kernels.notes.sorted().is_empty());
     }
 }

@@ -76,7 +76,10 @@ const DETAILS: [(&str, NcuMetric); 28] = [
 
 /// What a column of the raw page is.
 pub(super) fn of_raw(name: &str) -> Option<Target> {
-    if let Some(rest) = name.strip_prefix("smsp__average_warps_issue_stalled_").or_else(|| name.strip_prefix("smsp__average_warp_latency_issue_stalled_")) {
+    if let Some(rest) = name
+        .strip_prefix("smsp__average_warps_issue_stalled_")
+        .or_else(|| name.strip_prefix("smsp__average_warp_latency_issue_stalled_"))
+    {
         let reason = rest.split('.').next()?;
         let reason = reason.strip_suffix("_per_issue_active").unwrap_or(reason);
         return stall(reason).map(Target::Stall);
@@ -116,9 +119,18 @@ mod tests {
 
     #[test]
     fn names_of_both_pages_and_of_other_versions_meet() {
-        assert_eq!(of_raw("sm__throughput.avg.pct_of_peak_sustained_elapsed"), Some(Target::Metric(NcuMetric::Sm)));
-        assert_eq!(of_raw("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio"), Some(Target::Stall(NcuStall::Wait)));
-        assert_eq!(of_details("Stall Long Scoreboard"), Some((Target::Stall(NcuStall::LongScoreboard), "inst")));
+        assert_eq!(
+            of_raw("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+            Some(Target::Metric(NcuMetric::Sm))
+        );
+        assert_eq!(
+            of_raw("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio"),
+            Some(Target::Stall(NcuStall::Wait))
+        );
+        assert_eq!(
+            of_details("Stall Long Scoreboard"),
+            Some((Target::Stall(NcuStall::LongScoreboard), "inst"))
+        );
         assert_eq!(of_details("SOL DRAM").map(|found| found.0), Some(Target::Metric(NcuMetric::Dram)));
         assert_eq!((of_raw("ID"), of_details("Stack Size")), (None, None));
     }

@@ -36,8 +36,17 @@ mod tests {
 
     #[test]
     fn scaled_units_are_brought_back() {
-        assert_eq!((factor("usecond", "ns"), factor("s", "ns"), factor("cycle", "ns")), (Some(1e3), Some(1e9), None));
-        assert_eq!((factor("Gbyte", "byte"), factor("byte/s", "byte"), factor("Gbyte/s", "%")), (Some(1e9), None, None));
-        assert_eq!((factor("", ""), factor("cycle", "inst"), factor("%", "inst")), (Some(1.0), Some(1.0), None));
+        assert_eq!(
+            (factor("usecond", "ns"), factor("s", "ns"), factor("cycle", "ns")),
+            (Some(1e3), Some(1e9), None)
+        );
+        assert_eq!(
+            (factor("Gbyte", "byte"), factor("byte/s", "byte"), factor("Gbyte/s", "%")),
+            (Some(1e9), None, None)
+        );
+        assert_eq!(
+            (factor("", ""), factor("cycle", "inst"), factor("%", "inst")),
+            (Some(1.0), Some(1.0), None)
+        );
     }
 }

@@ -20,6 +20,7 @@ pub use items::{Item, Mark, render_items};
 pub use ledger::bar;
 pub(crate) use ledger::title as ledger_title;
 use whyidle_diagnosis::{Refusal, Verdict};
+pub(crate) use wrap::shortened;
 pub use wrap::wrap;
 
 /// Narrowest page; a narrower terminal wraps by itself.

@@ -118,7 +118,7 @@ fn with_units_joined(atoms: Vec<Atom>) -> Vec<Atom> {
 
 /// `text` within `width` columns, its middle left out if it is longer: both ends of a
 /// kernel's or a file's name tell it apart from others.
-pub(super) fn shortened(text: &str, width: usize) -> String {
+pub(crate) fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

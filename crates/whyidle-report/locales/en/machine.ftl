@@ -1,0 +1,1 @@
+# Facts of a machine, as its tools print them.
