@@ -10,16 +10,20 @@
 //! * [`nccl`] – what NCCL logs of itself.
 //! * [`ncu`] – what Nsight Compute prints of single kernels.
 //! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
+//! * [`read_log`] – what `nvidia-smi`, DCGM, `iostat`, `top` and samplers of stacks print.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod check;
+mod dcgm;
 pub mod digest;
 mod error;
 mod find;
 pub mod flight;
+mod host;
 mod kineto;
 mod limits;
+mod logs;
 pub mod memory;
 pub mod nccl;
 pub mod ncu;
@@ -29,8 +33,10 @@ mod places;
 mod plain;
 pub mod recording;
 pub mod samples;
+mod smi;
 mod sniff;
 mod source;
+mod stacks;
 mod window;
 
 use std::fs::File;
@@ -41,6 +47,7 @@ use whyidle_model::Trace;
 
 pub use error::{Found, Hint, ReadError};
 pub use find::{find_dumps, find_logs, find_traces};
+pub use logs::{Clock, Log, log_of, read_log};
 pub use sniff::{Format, format_of, sniff};
 
 /// How to read.

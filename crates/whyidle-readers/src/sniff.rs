@@ -29,6 +29,58 @@ pub enum Format {
     Digest,
     /// What Nsight Compute prints as CSV.
     Ncu,
+    /// What `nvidia-smi` prints: `dmon`, queries, `-q`, `topo -m`, the table.
+    Smi,
+    /// What `iostat` prints.
+    Iostat,
+    /// What `top -b` prints.
+    Top,
+    /// What DCGM's exporter serves.
+    Dcgm,
+    /// Collapsed stacks: `py-spy record -f raw`, `export_stacks`.
+    Collapsed,
+    /// Speedscope's format.
+    Speedscope,
+    /// `py-spy record -f chrometrace`.
+    StackEvents,
+    /// `py-spy dump`.
+    StackDump,
+}
+
+impl Format {
+    /// Logs of a machine and its programs: what [`read_log`](crate::read_log) reads.
+    pub const LOGS: [Self; 8] = [
+        Self::Smi,
+        Self::Iostat,
+        Self::Top,
+        Self::Dcgm,
+        Self::Collapsed,
+        Self::Speedscope,
+        Self::StackEvents,
+        Self::StackDump,
+    ];
+
+    /// Stable id, as verdicts name kinds of inputs.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Kineto => "kineto",
+            Self::Flight => "flight",
+            Self::Nccl => "nccl",
+            Self::Sqlite => "sqlite",
+            Self::Recording => "recording",
+            Self::Digest => "digest",
+            Self::Ncu => "ncu",
+            Self::Smi => "nvidia-smi",
+            Self::Iostat => "iostat",
+            Self::Top => "top",
+            Self::Dcgm => "dcgm",
+            Self::Collapsed => "collapsed-stacks",
+            Self::Speedscope => "speedscope",
+            Self::StackEvents => "py-spy-chrometrace",
+            Self::StackDump => "py-spy-dump",
+        }
+    }
 }
 
 /// The format of a file that begins with `head`, which may be gzipped; `None`: not one
@@ -45,11 +97,17 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
     if head.starts_with(crate::nsys::MAGIC) {
         return Some(Format::Sqlite);
     }
+    let whole = head;
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let head = &head[..head.len().min(HEAD)];
     let has = |word: &str| memmem::find(head, word.as_bytes()).is_some();
     if crate::flight::is_dump(head) {
         return Some(Format::Flight);
+    }
+    // A trace may hold anything in its names, but not before its own head.
+    let start = String::from_utf8_lossy(&head[..head.len().min(4_096)]);
+    if let Some(found) = sniff_json(&start) {
+        return Some(found);
     }
     match head.first()? {
         b'{' if has("\"whyidle.digest/") => Some(Format::Digest),
@@ -60,16 +118,39 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
         b'{' if has("\"schemaVersion\"") && has("\"deviceProperties\"") => Some(Format::Kineto),
         b'[' if has("\"ph\"") && has("\"ts\"") => Some(Format::Kineto),
         _ if crate::nccl::is_log(head) => Some(Format::Nccl),
-        _ => sniff_print(&crate::plain::clean(head)),
+        // Lines of prints may begin with blanks.
+        _ => sniff_print(&crate::plain::clean(&whole[..whole.len().min(HEAD)])),
     }
 }
 
 /// What tools print for people, by what it holds.
 fn sniff_print(text: &str) -> Option<Format> {
-    if crate::ncu::is_print(text) {
-        return Some(Format::Ncu);
+    type Print = (Format, fn(&str) -> bool);
+    // Those that a single line decides come before those that look alike.
+    let prints: [Print; 7] = [
+        (Format::Ncu, crate::ncu::is_print),
+        (Format::Dcgm, crate::dcgm::is_print),
+        (Format::Top, crate::host::top::is_print),
+        (Format::Iostat, crate::host::iostat::is_print),
+        (Format::StackDump, crate::stacks::dump::is_print),
+        (Format::Smi, crate::smi::is_print),
+        (Format::Collapsed, crate::stacks::collapsed::is_print),
+    ];
+    sniff_json(text).or_else(|| prints.iter().find(|(_, is_print)| is_print(text)).map(|(format, _)| *format))
+}
+
+/// JSON that is no trace and no description.
+fn sniff_json(text: &str) -> Option<Format> {
+    if crate::stacks::speedscope::is_print(text) {
+        return Some(Format::Speedscope);
     }
-    None
+    if crate::stacks::events::is_print(text) {
+        return Some(Format::StackEvents);
+    }
+    if text.trim_start().starts_with('[') && crate::stacks::dump::is_print(text) {
+        return Some(Format::StackDump);
+    }
+    (text.trim_start().starts_with('{') && crate::host::iostat::is_print(text)).then_some(Format::Iostat)
 }
 
 /// How much of a file is looked at that a program's own output may begin.

@@ -49,6 +49,11 @@ pub fn read(path: &Path, kernels: &mut NcuKernels) -> Result<(), ReadError> {
     Ok(())
 }
 
+/// As [`read`], from bytes; how many lines were of kernels.
+pub fn read_bytes(bytes: &[u8], kernels: &mut NcuKernels) -> usize {
+    parse(&plain::clean(bytes), kernels)
+}
+
 /// Reads text that was cleaned; returns how many lines were of kernels.
 pub(crate) fn parse(text: &str, kernels: &mut NcuKernels) -> usize {
     let key = |row: usize| ((kernels.process[row], kernels.id[row]), row);

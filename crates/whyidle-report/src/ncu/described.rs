@@ -15,6 +15,8 @@ const ROWS: usize = 6;
 const MOST_ROWS: usize = 64;
 /// Reasons of waiting that are named of a kernel.
 const REASONS: usize = 2;
+/// So much of a warning, before `-v` shows all of it.
+const WARNING: usize = 120;
 /// Reasons below this share of warps' time are not worth a word.
 const TOLD: f64 = 0.1;
 
@@ -125,7 +127,9 @@ impl Page<'_> {
     }
 
     fn kernels(&mut self) {
-        let mut kernels: Vec<&KernelFacts> = self.report.kernels.iter().collect();
+        // A trace says which of them a program launches: the others stay in the JSON.
+        let is_told = |kernel: &&KernelFacts| self.report.together.weight_ns == 0 || kernel.weight_ns > 0;
+        let mut kernels: Vec<&KernelFacts> = self.report.kernels.iter().filter(is_told).collect();
         kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.weight_ns));
         let most = if self.verbose { MOST_ROWS } else { ROWS };
         let rows: Vec<_> = kernels.iter().take(most).map(|kernel| self.kernel(kernel)).collect();
@@ -209,6 +213,8 @@ impl Page<'_> {
         }
         self.title("ncu-title-evidence");
         for warning in &self.report.warnings {
+            let warning =
+                if self.verbose { warning.clone() } else { crate::text::shortened(warning, WARNING) };
             let text = self.say(&Message::new("ncu-warned").name("text", warning));
             self.blocks.push(Block::Note(text));
         }
