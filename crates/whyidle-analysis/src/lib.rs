@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod levels;
 mod lines;
 pub mod links;
+pub mod machine;
 pub mod ncu;
 pub mod operators;
 pub mod ranks;

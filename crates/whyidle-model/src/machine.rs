@@ -163,12 +163,9 @@ impl MachineFacts {
         fill(&mut self.cuda, other.cuda);
         self.local_ns = self.local_ns.or(other.local_ns);
         for card in other.cards {
-            let same = |known: &&mut CardFacts| {
-                if card.uuid.is_empty() || known.uuid.is_empty() {
-                    known.index == card.index
-                } else {
-                    known.uuid == card.uuid
-                }
+            let same = |known: &&mut CardFacts| match (known.named(), card.named()) {
+                (Some(a), Some(b)) => a == b,
+                _ => known.index == card.index,
             };
             match self.cards.iter_mut().find(same) {
                 Some(known) => known.merge(card),
@@ -199,6 +196,12 @@ impl MachineFacts {
 }
 
 impl CardFacts {
+    /// Its own name, where it has one: prints that are passed on have it blotted out with zeros.
+    fn named(&self) -> Option<&str> {
+        let digits = self.uuid.strip_prefix("GPU-").unwrap_or(&self.uuid);
+        digits.contains(|c: char| c != '0' && c != '-').then_some(self.uuid.as_str())
+    }
+
     /// Adds what another print says of the same card.
     pub fn merge(&mut self, other: Self) {
         let fill = |known: &mut String, new: String| {
@@ -207,7 +210,9 @@ impl CardFacts {
             }
         };
         fill(&mut self.bus, other.bus);
-        fill(&mut self.uuid, other.uuid);
+        if self.named().is_none() && !other.uuid.is_empty() {
+            self.uuid = other.uuid;
+        }
         fill(&mut self.name, other.name);
         fill(&mut self.compute_mode, other.compute_mode);
         self.persistence = self.persistence.or(other.persistence);
@@ -253,7 +258,9 @@ mod tests {
             limit_w,
             ..CardFacts::default()
         };
-        let mut facts = MachineFacts { cards: vec![card(0, "", Some(700.0))], ..MachineFacts::default() };
+        let blotted = "GPU-00000000-0000-0000-0000-000000000000";
+        let mut facts =
+            MachineFacts { cards: vec![card(0, blotted, Some(700.0))], ..MachineFacts::default() };
         facts.merge(MachineFacts {
             cards: vec![card(0, "GPU-a", None), card(1, "GPU-b", None)],
             ..MachineFacts::default()

@@ -17,6 +17,7 @@ mod json;
 mod label;
 mod lang;
 mod ledger;
+mod machine;
 mod markdown;
 mod ncu;
 mod page;
@@ -33,6 +34,9 @@ pub use catalog::Catalog;
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
+pub use machine::{
+    Contribution, machine_message, machine_notes, machine_value, render_machine_markdown, render_machine_text,
+};
 pub use markdown::{refusal_markdown, render_markdown};
 pub use ncu::{NcuReport, ncu_value, render_ncu_json, render_ncu_markdown, render_ncu_text};
 pub use plan::{

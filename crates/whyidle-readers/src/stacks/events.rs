@@ -2,9 +2,8 @@
 //! the one before. A stack counts for the samples that it lasted; how far apart those are is the shortest distance of two
 //! times, at least a thousandth of a second.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
 use whyidle_model::NoteCode;
 
 use super::{Counted, DEEPEST};
@@ -19,68 +18,92 @@ pub(crate) fn is_print(head: &str) -> bool {
     head.starts_with('[') && head.contains("\"cat\":\"py-spy\"") && head.contains("\"ph\":")
 }
 
-/// A thread's open frames.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Event {
+    ph: String,
+    name: String,
+    ts: Option<i64>,
+    pid: u64,
+    tid: u64,
+    args: Args,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Args {
+    filename: String,
+    line: u64,
+}
+
+impl Event {
+    fn frame(&self) -> String {
+        match (self.args.filename.as_str(), self.args.line) {
+            ("", _) => self.name.clone(),
+            (file, 0) => format!("{} ({file})", self.name),
+            (file, line) => format!("{} ({file}:{line})", self.name),
+        }
+    }
+}
+
+/// A thread's open frames, by number.
 #[derive(Default)]
 struct Open {
-    frames: Vec<String>,
+    frames: Vec<usize>,
     since: i64,
 }
 
 pub(crate) fn parse(text: &str) -> Log {
     let mut out = Counted::default();
-    let events: Vec<Value> = match serde_json::from_str(text) {
-        Ok(events) => events,
-        Err(_) => {
-            out.log.notes.add(NoteCode::Truncated, None);
-            return out.finish();
-        }
+    let Ok(events) = serde_json::from_str::<Vec<Event>>(text) else {
+        out.log.notes.add(NoteCode::Truncated, None);
+        return out.finish();
     };
-    let mut threads: BTreeMap<(u64, u64), Open> = BTreeMap::new();
-    let mut lasted: BTreeMap<Vec<String>, i64> = BTreeMap::new();
+    let mut threads: FxHashMap<(u64, u64), Open> = FxHashMap::default();
+    let (mut names, mut numbers): (Vec<String>, FxHashMap<String, usize>) =
+        (Vec::new(), FxHashMap::default());
+    let mut lasted: FxHashMap<Vec<usize>, i64> = FxHashMap::default();
     let mut times: Vec<i64> = Vec::new();
     for event in &events {
-        let (Some(phase), Some(name), Some(t)) = (
-            event["ph"].as_str(),
-            event["name"].as_str(),
-            event["ts"].as_i64().filter(|t| (0..1 << 60).contains(t)),
-        ) else {
+        let Some(t) = event.ts.filter(|t| (0..1 << 60).contains(t) && !event.name.is_empty()) else {
             out.log.notes.add(NoteCode::MalformedEvent, None);
             continue;
         };
-        let open = threads
-            .entry((event["pid"].as_u64().unwrap_or(0), event["tid"].as_u64().unwrap_or(0)))
-            .or_default();
+        let open = threads.entry((event.pid, event.tid)).or_default();
         if t > open.since && !open.frames.is_empty() {
-            let time = lasted.entry(open.frames.clone()).or_default();
-            *time = time.saturating_add(t - open.since);
+            match lasted.get_mut(&open.frames) {
+                Some(time) => *time = time.saturating_add(t - open.since),
+                None => drop(lasted.insert(open.frames.clone(), t - open.since)),
+            }
         }
         open.since = t;
         times.push(t);
-        let (file, line) =
-            (event["args"]["filename"].as_str().unwrap_or(""), event["args"]["line"].as_u64().unwrap_or(0));
-        match phase {
-            "B" if open.frames.len() < DEEPEST => open.frames.push(match (file, line) {
-                ("", _) => name.to_owned(),
-                (file, 0) => format!("{name} ({file})"),
-                (file, line) => format!("{name} ({file}:{line})"),
-            }),
+        match event.ph.as_str() {
+            "B" if open.frames.len() < DEEPEST => {
+                let frame = event.frame();
+                let number = numbers.get(&frame).copied().unwrap_or_else(|| {
+                    numbers.insert(frame.clone(), names.len());
+                    names.push(frame);
+                    names.len() - 1
+                });
+                open.frames.push(number);
+            }
             "E" => drop(open.frames.pop()),
             _ => out.log.notes.add(NoteCode::MalformedEvent, None),
         }
     }
     times.sort_unstable();
-    let apart = times
-        .windows(2)
-        .map(|pair| pair[1] - pair[0])
-        .filter(|gap| *gap >= SHORTEST)
-        .min()
-        .unwrap_or(SHORTEST);
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    let apart = gaps.filter(|gap| *gap >= SHORTEST).min().unwrap_or(SHORTEST);
+    // In one order whatever the map's.
+    let mut lasted: Vec<(Vec<usize>, i64)> = lasted.into_iter().collect();
+    lasted.sort_unstable();
     for (frames, time) in lasted {
-        let parts: Vec<&str> = frames.iter().map(String::as_str).collect();
-        let count = ((time + apart / 2) / apart).max(1);
+        let parts: Vec<&str> = frames.iter().map(|&number| names[number].as_str()).collect();
+        let count = (time.saturating_add(apart / 2) / apart).max(1);
         match stack_of(&parts, &mut out.stacks, true) {
             Some(stack) if !stack.frames.is_empty() => {
-                out.see(stack, u32::try_from(count).unwrap_or(u32::MAX), ' ', false)
+                out.see(stack, u32::try_from(count).unwrap_or(u32::MAX), ' ', false);
             }
             Some(_) => {}
             None => out.log.notes.add(NoteCode::MalformedEvent, None),

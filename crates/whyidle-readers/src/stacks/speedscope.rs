@@ -1,7 +1,7 @@
 //! Speedscope's file format, as `py-spy record -f speedscope` writes it: profiles of samples (`"type": "sampled"`), each a
 //! list of frames by number, and the frames once. Profiles of other types (`evented`) are left out and counted.
 
-use serde_json::Value;
+use serde::Deserialize;
 use whyidle_model::NoteCode;
 
 use super::{Counted, DEEPEST};
@@ -10,35 +10,68 @@ use crate::samples::collapsed::stack_of;
 
 pub(crate) fn is_print(head: &str) -> bool {
     head.trim_start().starts_with('{') && head.contains("speedscope.app/file-format-schema")
-        || head.trim_start().starts_with("{\"profiles\":[{\"type\":\"sampled\"")
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct File {
+    profiles: Vec<Profile>,
+    shared: Shared,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Profile {
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+    samples: Vec<Vec<u32>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Shared {
+    frames: Vec<Named>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    name: String,
+    file: Option<String>,
+    line: Option<u64>,
+}
+
+impl Named {
+    fn text(&self) -> String {
+        // With its children, py-spy puts a process and a thread before the frames, without a place.
+        let file = self.file.as_deref().unwrap_or("");
+        match self.line {
+            _ if file.is_empty() => self.name.clone(),
+            Some(line) => format!("{} ({file}:{line})", self.name),
+            None => format!("{} ({file})", self.name),
+        }
+    }
 }
 
 pub(crate) fn parse(text: &str) -> Log {
     let mut out = Counted::default();
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
+    let Ok(file) = serde_json::from_str::<File>(text) else {
         out.log.notes.add(NoteCode::Truncated, None);
         return out.finish();
     };
-    let frame = |frame: &Value| {
-        let (name, file) = (frame["name"].as_str().unwrap_or(""), frame["file"].as_str().unwrap_or(""));
-        // With its children, py-spy puts a process and a thread before the frames, without a place.
-        match frame["line"].as_u64() {
-            _ if file.is_empty() => name.to_owned(),
-            Some(line) => format!("{name} ({file}:{line})"),
-            None => format!("{name} ({file})"),
-        }
-    };
-    let frames: Vec<String> = value["shared"]["frames"].as_array().into_iter().flatten().map(frame).collect();
-    for profile in value["profiles"].as_array().into_iter().flatten() {
-        if profile["type"].as_str() != Some("sampled") {
+    let frames: Vec<String> = file.shared.frames.iter().map(Named::text).collect();
+    for profile in &file.profiles {
+        if profile.kind != "sampled" {
             out.log.notes.add(NoteCode::Unused, None);
             continue;
         }
-        let head = head(profile["name"].as_str().unwrap_or(""));
-        for sample in profile["samples"].as_array().into_iter().flatten() {
-            let numbers = sample.as_array().into_iter().flatten().take(DEEPEST);
-            let known: Option<Vec<&str>> = numbers
-                .map(|number| Some(frames.get(usize::try_from(number.as_u64()?).ok()?)?.as_str()))
+        let head = head(&profile.name);
+        for sample in &profile.samples {
+            let known: Option<Vec<&str>> = sample
+                .iter()
+                .take(DEEPEST)
+                .map(|&number| frames.get(number as usize).map(String::as_str))
                 .collect();
             let Some(known) = known.filter(|known| !known.is_empty()) else {
                 out.log.notes.add(NoteCode::MalformedEvent, None);
