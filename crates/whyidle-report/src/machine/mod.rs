@@ -41,7 +41,7 @@ pub fn machine_message(finding: &MachineFinding) -> Message {
             let named = BITS
                 .iter()
                 .filter(|(bit, _)| bits & bit != 0)
-                .map(|(_, id)| whyidle_diagnosis::Arg::Message(Box::new(bit(id))));
+                .map(|(_, id)| whyidle_diagnosis::Arg::Message(Box::new(Message::new(id))));
             of("machine-throttled", *gpu).with("reasons", whyidle_diagnosis::Arg::List(named.collect()))
         }
         MachineFinding::LimitLowered { gpu, limit, default } => of("machine-limit-lowered", *gpu)
@@ -80,15 +80,6 @@ pub fn machine_message(finding: &MachineFinding) -> Message {
     }
 }
 
-fn bit(id: &str) -> Message {
-    Message::new(match id {
-        "machine-bit-slowdown" => "machine-bit-slowdown",
-        "machine-bit-thermal" => "machine-bit-thermal",
-        "machine-bit-thermal-hardware" => "machine-bit-thermal-hardware",
-        _ => "machine-bit-brake",
-    })
-}
-
 fn joined(joined: Joined) -> Message {
     Message::new(match joined {
         Joined::NvLink(_) => "machine-joined-nvlink",
@@ -113,7 +104,12 @@ pub fn machine_notes(facts: &MachineFacts) -> Vec<QualityNote> {
 }
 
 /// The page where logs carry no verdict: what is worth a word, `why` there is none, and what each file gave.
-pub(crate) fn blocks(facts: &MachineFacts, contributions: &[Contribution], catalog: &Catalog) -> Vec<Block> {
+pub(crate) fn blocks(
+    facts: &MachineFacts,
+    contributions: &[Contribution],
+    why: Option<&Message>,
+    catalog: &Catalog,
+) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let mut blocks = Vec::new();
     let cards = Message::new("machine-head").count("count", facts.cards.len());

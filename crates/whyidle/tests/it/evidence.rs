@@ -44,7 +44,7 @@ fn what_limits_kernels_is_weighted_by_time() {
     let report = json(&["ncu/raw.csv"]);
     assert_eq!(
         (report["launches"].as_u64(), report["kernels"].as_array().map(Vec::len)),
-        (Some(13), Some(12))
+        (Some(13), Some(13))
     );
     let limited = |bound: &str| {
         report["together"]["bounds"]
