@@ -12,6 +12,8 @@
 //! * [`FlightDump`] – the last collectives of one rank, as its flight recorder held them.
 //! * [`MemorySnapshot`] – what a CUDA allocator held, and what it did before.
 //! * [`NcclLog`] – which ranks there are, and over what each pair talks, as NCCL logs it.
+//! * [`NcuKernels`] – what Nsight Compute measured of single kernels.
+//! * [`MachineFacts`] – cards, links and settings of a machine, as its tools print them.
 //! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
 
 mod flight;
@@ -19,9 +21,11 @@ mod gpu;
 mod host;
 mod ids;
 mod intern;
+mod machine;
 mod memory;
 mod meta;
 mod nccl;
+mod ncu;
 mod notes;
 mod os;
 mod samples;
@@ -33,12 +37,14 @@ pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, 
 pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
+pub use machine::{CardFacts, CardProcess, HeldDown, Joined, MachineFacts, Pair};
 pub use memory::{
     AllocatorAction, AllocatorEvents, AllocatorSettings, BlockState, Blocks, MemoryMark, MemorySnapshot,
     MemoryStacks, MemorySummary, Segments, SummaryRow, Times,
 };
 pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
+pub use ncu::{NcuKernels, NcuMetric, NcuStall};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};
 pub use os::{CpuSamples, OffCore, OsCalls, OsRecords};
 pub use samples::{Frame, Samples, Seen, Stack, Stacks, Table};

@@ -32,6 +32,47 @@ impl Table {
         self.t.is_empty()
     }
 
+    /// Adds the rows of another table and puts all in the order of time; a column that one of them lacks has no values
+    /// there.
+    pub fn append(&mut self, other: &Self) {
+        let (mine, all) = (self.len(), self.len() + other.len());
+        self.t.extend(&other.t);
+        for name in
+            other.numbers.keys().filter(|name| !self.numbers.contains_key(*name)).cloned().collect::<Vec<_>>()
+        {
+            self.numbers.insert(name, vec![f64::NAN; mine]);
+        }
+        for (name, column) in &mut self.numbers {
+            column.extend(other.numbers.get(name).into_iter().flatten());
+            column.resize(all, f64::NAN);
+        }
+        for name in
+            other.words.keys().filter(|name| !self.words.contains_key(*name)).cloned().collect::<Vec<_>>()
+        {
+            self.words.insert(name, vec![String::new(); mine]);
+        }
+        for (name, column) in &mut self.words {
+            column.extend(other.words.get(name).into_iter().flatten().cloned());
+            column.resize(all, String::new());
+        }
+        if !self.t.is_sorted() {
+            let mut order: Vec<usize> = (0..all).collect();
+            order.sort_by_key(|&row| self.t[row]);
+            self.t = order.iter().map(|&row| self.t[row]).collect();
+            self.numbers
+                .values_mut()
+                .for_each(|column| *column = order.iter().map(|&row| column[row]).collect());
+            self.words
+                .values_mut()
+                .for_each(|column| *column = order.iter().map(|&row| column[row].clone()).collect());
+        }
+    }
+
+    /// Moves all rows in time.
+    pub fn shift(&mut self, by: i64) {
+        self.t.iter_mut().for_each(|t| *t = t.saturating_add(by));
+    }
+
     /// A number; `None` where the column or the value is absent.
     #[must_use]
     pub fn number(&self, column: &str, row: usize) -> Option<f64> {
@@ -132,6 +173,33 @@ pub struct Stacks {
     pub source: BTreeMap<(Sym, u32), String>,
 }
 
+impl Stacks {
+    /// Adds what another tool saw.
+    pub fn append(&mut self, other: &Self) {
+        let first = self.stacks.len();
+        let mut name = |sym| self.names.intern(other.names.get(sym));
+        let mut stacks = Vec::with_capacity(other.stacks.len());
+        for stack in &other.stacks {
+            let frames = stack.frames.iter().map(|frame| Frame {
+                function: name(frame.function),
+                file: name(frame.file),
+                line: frame.line,
+            });
+            let frames = frames.collect();
+            stacks.push(Stack {
+                pid: stack.pid,
+                parents: stack.parents.clone(),
+                thread: name(stack.thread),
+                frames,
+            });
+        }
+        self.source
+            .extend(other.source.iter().map(|((file, line), text)| ((name(*file), *line), text.clone())));
+        self.stacks.extend(stacks);
+        self.seen.extend(other.seen.iter().map(|seen| Seen { stack: seen.stack + first, ..*seen }));
+    }
+}
+
 /// Everything that was sampled of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
@@ -172,6 +240,46 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_two_tables_are_in_the_order_of_time() {
+        let table = |t: &[i64], column: &str, values: &[f64]| Table {
+            t: t.to_vec(),
+            numbers: [(column.to_owned(), values.to_vec())].into(),
+            words: BTreeMap::new(),
+        };
+        let mut both = table(&[1, 9], "a", &[1.0, 9.0]);
+        both.append(&table(&[5], "b", &[5.0]));
+        assert_eq!(
+            (both.t.clone(), both.number("a", 2), both.number("b", 1)),
+            (vec![1, 5, 9], Some(9.0), Some(5.0))
+        );
+        assert_eq!((both.number("a", 1), both.number("b", 0)), (None, None));
+        both.shift(10);
+        assert_eq!(both.t, [11, 15, 19]);
+    }
+
+    #[test]
+    fn stacks_of_two_tools_share_their_names() {
+        let one = |function: &str| {
+            let mut stacks = Stacks::default();
+            let (function, file) = (stacks.names.intern(function), stacks.names.intern("a.py"));
+            let thread = stacks.names.intern("MainThread");
+            stacks.stacks.push(Stack {
+                pid: 7,
+                parents: Vec::new(),
+                thread,
+                frames: vec![Frame { function, file, line: 3 }],
+            });
+            stacks.seen.push(Seen { t: None, stack: 0, count: 2, state: ' ', gil: false });
+            stacks
+        };
+        let mut both = one("f");
+        both.append(&one("g"));
+        assert_eq!(both.seen[1].stack, 1);
+        assert_eq!(both.names.get(both.stacks[1].frames[0].function), "g");
+        assert_eq!(both.stacks[0].thread, both.stacks[1].thread);
+    }
 
     #[test]
     fn a_stretch_keeps_its_rows_and_counts_without_times() {

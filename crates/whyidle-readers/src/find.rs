@@ -5,15 +5,16 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Found, ReadError};
-use crate::sniff::{Format, HEAD, no_json, sniff};
+use crate::sniff::{Format, HEAD, format_of, no_json, sniff};
 use crate::source;
 
 /// The traces at `path`, in natural order (`rank2` before `rank10`).
 ///
 /// A file is itself, whatever it is. Of a directory, every `trace*.json[.gz]` and
 /// `*.pt.trace.json[.gz]`, every other `*.json[.gz]` that begins like a trace, and every
-/// `*.sqlite` that Nsight Systems exported;
-/// directories inside are not entered.
+/// `*.sqlite` that Nsight Systems exported. Where there is none, `*.pt.trace.json[.gz]` as TensorBoard keeps them: in
+/// folders one or two levels down, or in `plugins/profile/RUN/` at the same depths. Of several such folders the last in
+/// natural order, which is the newest run: TensorBoard names runs by their time.
 ///
 /// # Errors
 /// Where the path cannot be read, or is a directory without a trace.
@@ -30,10 +31,57 @@ pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
         }
     }
     if traces.is_empty() {
+        traces = of_tensorboard(path);
+    }
+    if traces.is_empty() {
         return Err(ReadError::NoTrace { path: path.to_owned() });
     }
     traces.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
     Ok(traces)
+}
+
+/// Levels of folders that are looked into: `RUN/plugins/profile/TIME`, and one more.
+const DEEPEST: usize = 4;
+/// Folders that are looked into.
+const MOST_FOLDERS: usize = 4_096;
+
+/// The traces of the newest run in TensorBoard's log directory; none where there are none.
+fn of_tensorboard(path: &Path) -> Vec<PathBuf> {
+    let mut level = vec![path.to_owned()];
+    let (mut newest, mut looked): (Option<(PathBuf, Vec<PathBuf>)>, usize) = (None, 0);
+    for _ in 0..=DEEPEST {
+        let mut below = Vec::new();
+        for folder in level {
+            looked += 1;
+            // What cannot be read holds nothing for us.
+            let Some(entries) = fs::read_dir(&folder).ok().filter(|_| looked <= MOST_FOLDERS) else {
+                continue;
+            };
+            let mut traces = Vec::new();
+            for entry in entries.flatten() {
+                let (file, kind) = (entry.path(), entry.file_type().ok());
+                let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
+                // Links may lead round in circles.
+                if kind.is_some_and(|kind| kind.is_dir()) && !name.starts_with('.') {
+                    below.push(file);
+                } else if name.strip_suffix(".gz").unwrap_or(&name).ends_with(".pt.trace.json")
+                    && file.is_file()
+                {
+                    traces.push(file);
+                }
+            }
+            let is_newer = || {
+                newest.as_ref().is_none_or(|(known, _)| {
+                    natural(&known.to_string_lossy(), &folder.to_string_lossy()) == Ordering::Less
+                })
+            };
+            if !traces.is_empty() && is_newer() {
+                newest = Some((folder, traces));
+            }
+        }
+        level = below;
+    }
+    newest.map_or_else(Vec::new, |(_, traces)| traces)
 }
 
 /// The logs of NCCL at `path`: the file itself if it is one; of a directory, every file that begins like one.
@@ -101,11 +149,11 @@ pub fn find_evidence(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
         if !metadata.is_file() {
             return Ok(vec![(path.to_owned(), Format::Kineto)]);
         }
-        let head = source::head(File::open(path).map_err(failed)?, HEAD).map_err(failed)?;
-        let format = format_of(path, &head).ok_or_else(|| ReadError::NotEvidence {
-            path: path.to_owned(),
-            found: no_json(&head, path).unwrap_or(Found::Json),
-        })?;
+        let Some(format) = recognised(path)? else {
+            let head = source::head(File::open(path).map_err(failed)?, HEAD).map_err(failed)?;
+            let found = no_json(&head, path).unwrap_or(Found::Json);
+            return Err(ReadError::NotEvidence { path: path.to_owned(), found });
+        };
         return Ok(vec![(path.to_owned(), format)]);
     }
     let mut found = Vec::new();
@@ -115,8 +163,7 @@ pub fn find_evidence(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
             continue;
         }
         // A file that cannot be opened is whoever's who reads it.
-        let head = File::open(&file).and_then(|file| source::head(file, HEAD)).unwrap_or_default();
-        if let Some(format) = format_of(&file, &head) {
+        if let Ok(Some(format)) = recognised(&file) {
             found.push((file, format));
         }
     }
@@ -124,9 +171,10 @@ pub fn find_evidence(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
     Ok(found)
 }
 
-/// The format of the file that begins with `head`.
-fn format_of(file: &Path, head: &[u8]) -> Option<Format> {
-    sniff(head).filter(|format| *format != Format::Sqlite || crate::nsys::is_export(file))
+/// The format of a file; a database is one only if Nsight Systems exported it.
+fn recognised(file: &Path) -> Result<Option<Format>, ReadError> {
+    let format = format_of(file)?;
+    Ok(format.filter(|format| *format != Format::Sqlite || crate::nsys::is_export(file)))
 }
 
 fn is_trace(file: &Path) -> bool {
@@ -180,6 +228,34 @@ mod tests {
         let mut names = ["trace_rank10.json", "trace_rank9.json", "trace.json", "trace_rank09b.json"];
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, ["trace.json", "trace_rank9.json", "trace_rank09b.json", "trace_rank10.json"]);
+    }
+
+    #[test]
+    fn the_newest_run_of_tensorboard_is_found() -> std::io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let put = |folder: &str, name: &str| -> std::io::Result<()> {
+            fs::create_dir_all(dir.path().join(folder))?;
+            fs::write(dir.path().join(folder).join(name), "x")
+        };
+        let found = || {
+            find_traces(dir.path()).map(|paths| {
+                paths
+                    .iter()
+                    .map(|path| path.strip_prefix(dir.path()).unwrap_or(path).display().to_string())
+                    .collect::<Vec<_>>()
+            })
+        };
+        put("run/plugins/profile/2026_11_29", "host_1.1.pt.trace.json")?;
+        put("run/plugins/profile/2026_11_30", "host_1.2.pt.trace.json.gz")?;
+        put("run/plugins/profile/2026_11_30", "notes.json")?;
+        put("a/b/c/d/e/f", "host_1.3.pt.trace.json")?;
+        assert_eq!(
+            found().map_err(std::io::Error::other)?,
+            ["run/plugins/profile/2026_11_30/host_1.2.pt.trace.json.gz"]
+        );
+        put("", "trace.json")?;
+        assert_eq!(found().map_err(std::io::Error::other)?, ["trace.json"]);
+        Ok(())
     }
 
     #[test]

@@ -9,27 +9,36 @@
 //! * [`flight`] – dumps of PyTorch's flight recorder.
 //! * [`nccl`] – what NCCL logs of itself.
 //! * [`memory`] – CUDA memory snapshots, and the table of `torch.cuda.memory_summary()`.
+//! * [`ncu`] – what Nsight Compute prints of single kernels.
+//! * [`read_log`] – what `nvidia-smi`, DCGM, `iostat`, `top` and samplers of stacks print.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`written`] – files that are written, whole or not at all.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod budget;
 mod check;
+mod dcgm;
 pub mod digest;
 mod error;
 mod find;
 pub mod flight;
+mod host;
 mod kineto;
 mod limits;
+mod logs;
 pub mod memory;
 pub mod nccl;
+pub mod ncu;
 mod nsys;
 mod pickle;
 mod places;
+mod plain;
 pub mod recording;
 pub mod samples;
+mod smi;
 mod sniff;
 mod source;
+mod stacks;
 mod window;
 pub mod written;
 
@@ -42,7 +51,8 @@ use whyidle_model::{Table, Trace};
 pub use budget::Budget;
 pub use error::{Found, Hint, ReadError, Snapshot};
 pub use find::{find_dumps, find_evidence, find_logs, find_traces};
-pub use sniff::{Format, sniff};
+pub use logs::{Clock, Log, log_of, read_log};
+pub use sniff::{Format, format_of, sniff};
 
 /// How to read.
 #[derive(Clone, Copy, Default)]

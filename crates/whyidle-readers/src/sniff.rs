@@ -1,10 +1,11 @@
 //! What a file is, from its first bytes.
 
+use std::fs::File;
 use std::path::Path;
 
 use memchr::memmem;
 
-use crate::error::Found;
+use crate::error::{Found, ReadError};
 use crate::source;
 
 /// How much of a file [`sniff`] looks at: headers before the first event can be long.
@@ -30,6 +31,62 @@ pub enum Format {
     Recording,
     /// What a rank says to the others.
     Digest,
+    /// What Nsight Compute prints as CSV.
+    Ncu,
+    /// What `nvidia-smi` prints: `dmon`, queries, `-q`, `topo -m`, the table.
+    Smi,
+    /// What `iostat` prints.
+    Iostat,
+    /// What `top -b` prints.
+    Top,
+    /// What DCGM's exporter serves.
+    Dcgm,
+    /// Collapsed stacks: `py-spy record -f raw`, `export_stacks`.
+    Collapsed,
+    /// Speedscope's format.
+    Speedscope,
+    /// `py-spy record -f chrometrace`.
+    StackEvents,
+    /// `py-spy dump`.
+    StackDump,
+}
+
+impl Format {
+    /// Logs of a machine and its programs: what [`read_log`](crate::read_log) reads.
+    pub const LOGS: [Self; 8] = [
+        Self::Smi,
+        Self::Iostat,
+        Self::Top,
+        Self::Dcgm,
+        Self::Collapsed,
+        Self::Speedscope,
+        Self::StackEvents,
+        Self::StackDump,
+    ];
+
+    /// Stable id, as verdicts name kinds of inputs.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Kineto => "kineto",
+            Self::Flight => "flight",
+            Self::Nccl => "nccl",
+            Self::Sqlite => "sqlite",
+            Self::Recording => "recording",
+            Self::Digest => "digest",
+            Self::MemorySnapshot => "memory-snapshot",
+            Self::MemorySummary => "memory-summary",
+            Self::Ncu => "ncu",
+            Self::Smi => "nvidia-smi",
+            Self::Iostat => "iostat",
+            Self::Top => "top",
+            Self::Dcgm => "dcgm",
+            Self::Collapsed => "collapsed-stacks",
+            Self::Speedscope => "speedscope",
+            Self::StackEvents => "py-spy-chrometrace",
+            Self::StackDump => "py-spy-dump",
+        }
+    }
 }
 
 /// The format of a file that begins with `head`, which may be gzipped; `None`: not one
@@ -46,6 +103,7 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
     if head.starts_with(crate::nsys::MAGIC) {
         return Some(Format::Sqlite);
     }
+    let whole = head;
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let head = &head[..head.len().min(HEAD)];
     let has = |word: &str| memmem::find(head, word.as_bytes()).is_some();
@@ -54,6 +112,11 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
     }
     if crate::memory::is_snapshot(head) {
         return Some(Format::MemorySnapshot);
+    }
+    // A trace may hold anything in its names, but not before its own head.
+    let start = String::from_utf8_lossy(&head[..head.len().min(4_096)]);
+    if let Some(found) = sniff_json(&start) {
+        return Some(found);
     }
     match head.first()? {
         b'{' if has("\"whyidle.digest/") => Some(Format::Digest),
@@ -65,8 +128,56 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
         b'[' if has("\"ph\"") && has("\"ts\"") => Some(Format::Kineto),
         _ if crate::memory::is_summary(head) => Some(Format::MemorySummary),
         _ if crate::nccl::is_log(head) => Some(Format::Nccl),
-        _ => None,
+        // Lines of prints may begin with blanks.
+        _ => sniff_print(&crate::plain::clean(&whole[..whole.len().min(HEAD)])),
     }
+}
+
+/// What tools print for people, by what it holds.
+fn sniff_print(text: &str) -> Option<Format> {
+    type Print = (Format, fn(&str) -> bool);
+    // Those that a single line decides come before those that look alike.
+    let prints: [Print; 7] = [
+        (Format::Ncu, crate::ncu::is_print),
+        (Format::Dcgm, crate::dcgm::is_print),
+        (Format::Top, crate::host::top::is_print),
+        (Format::Iostat, crate::host::iostat::is_print),
+        (Format::StackDump, crate::stacks::dump::is_print),
+        (Format::Smi, crate::smi::is_print),
+        (Format::Collapsed, crate::stacks::collapsed::is_print),
+    ];
+    sniff_json(text).or_else(|| prints.iter().find(|(_, is_print)| is_print(text)).map(|(format, _)| *format))
+}
+
+/// JSON that is no trace and no description.
+fn sniff_json(text: &str) -> Option<Format> {
+    if crate::stacks::speedscope::is_print(text) {
+        return Some(Format::Speedscope);
+    }
+    if crate::stacks::events::is_print(text) {
+        return Some(Format::StackEvents);
+    }
+    if text.trim_start().starts_with('[') && crate::stacks::dump::is_print(text) {
+        return Some(Format::StackDump);
+    }
+    (text.trim_start().starts_with('{') && crate::host::iostat::is_print(text)).then_some(Format::Iostat)
+}
+
+/// How much of a file is looked at that a program's own output may begin.
+const LONG_HEAD: usize = 1 << 20;
+
+/// The format of the file at `path`; `None`: not one that whyidle reads, or no regular file.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn format_of(path: &Path) -> Result<Option<Format>, ReadError> {
+    let failed = |error| ReadError::io(path, error);
+    // What is no regular file can be read only once.
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Ok(None);
+    }
+    let head = source::head(File::open(path).map_err(failed)?, LONG_HEAD).map_err(failed)?;
+    Ok(sniff(&head[..head.len().min(HEAD)]).or_else(|| sniff_print(&crate::plain::clean(&head))))
 }
 
 /// What a file that begins with `head` (inflated) is, where it is certainly no JSON.

@@ -22,6 +22,8 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/live.ftl")),
             include_str!(concat!("../locales/", $folder, "/ranks.ftl")),
             include_str!(concat!("../locales/", $folder, "/memory.ftl")),
+            include_str!(concat!("../locales/", $folder, "/ncu.ftl")),
+            include_str!(concat!("../locales/", $folder, "/machine.ftl")),
             include_str!(concat!("../locales/", $folder, "/together.ftl")),
             include_str!(concat!("../locales/", $folder, "/evidence.ftl")),
             include_str!(concat!("../locales/", $folder, "/tables.ftl")),

@@ -21,8 +21,10 @@ mod json;
 mod label;
 mod lang;
 mod ledger;
+mod machine;
 mod markdown;
 mod memory;
+mod ncu;
 mod page;
 mod plan;
 mod quantity;
@@ -43,8 +45,10 @@ pub use evidence::{
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
+pub use machine::machine_notes;
 pub use markdown::{refusal_markdown, render_markdown};
 pub use memory::{Joined, MemoryReport, SnapshotReport};
+pub use ncu::NcuReport;
 pub use plan::{
     CalibratedPlan, Paced, PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown,
     render_plan_text,

@@ -25,7 +25,17 @@ struct Watched {
 
 /// The verdict of the recording in `dir`.
 pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Result<Verdict, NoVerdict> {
-    let watched = read(dir, step_ms).map_err(NoVerdict::Unread)?;
+    verdict_with(dir, &Samples::default(), step_ms, output)
+}
+
+/// The same with what other tools sampled, which stands in where the recording has nothing of its own.
+pub(crate) fn verdict_with(
+    dir: &Path,
+    others: &Samples,
+    step_ms: Option<f64>,
+    output: &Output,
+) -> Result<Verdict, NoVerdict> {
+    let watched = read(dir, others, step_ms).map_err(NoVerdict::Unread)?;
     of_watched(watched, dir, step_ms, None, output)
 }
 
@@ -95,12 +105,13 @@ fn without_trace(watched: Watched, refusal: Refusal, path: &str) -> Result<Verdi
     Ok(verdict)
 }
 
-fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
+fn read(dir: &Path, others: &Samples, step_ms: Option<f64>) -> Result<Watched, ReadError> {
     let (described, is_damaged) = recording::read_if_sound(dir, None)?;
     let mut found = samples::read(dir)?;
     if let Some(started) = described.as_ref().and_then(|recorded| recorded.started_s) {
         leave_out_before(&mut found, ns(started) - EARLY_NS);
     }
+    stand_in(&mut found.samples, others);
     let known = trace::known(described.as_ref(), step_ms);
     let is_described = described.is_some();
     let mut recorded = described.unwrap_or_default();
@@ -119,6 +130,20 @@ fn read(dir: &Path, step_ms: Option<f64>) -> Result<Watched, ReadError> {
     let unread = found.unread.iter().map(|&name| name.to_owned()).collect();
     let run = Run { rank, dropped: found.dropped, rows, undescribed: is_damaged, unread, ..run };
     Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect() })
+}
+
+/// Takes from `others` what `own` has nothing of.
+fn stand_in(own: &mut Samples, others: &Samples) {
+    for (own, other) in
+        [(&mut own.gpu, &others.gpu), (&mut own.process, &others.process), (&mut own.system, &others.system)]
+    {
+        if own.is_empty() {
+            own.append(other);
+        }
+    }
+    if own.stacks.seen.is_empty() {
+        own.stacks.append(&others.stacks);
+    }
 }
 
 /// The start is noted beside the first samples, not before them.

@@ -118,7 +118,7 @@ fn note(code: &str) -> &'static str {
 }
 
 /// What was wrong with the files, over all of them.
-fn quality(notes: &[&ImportNotes]) -> Vec<QualityNote> {
+pub(crate) fn quality(notes: &[&ImportNotes]) -> Vec<QualityNote> {
     let mut all = ImportNotes::default();
     for note in notes.iter().flat_map(|notes| notes.sorted()) {
         all.add_many(note.code, note.count, note.first_byte);

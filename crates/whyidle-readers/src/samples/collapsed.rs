@@ -9,7 +9,7 @@ pub(super) fn read(bytes: &[u8]) -> (Stacks, u64) {
     let (mut out, mut dropped) = (Stacks::default(), 0);
     let mut known: FxHashMap<Stack, usize> = FxHashMap::default();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let Some((stack, count)) = parse(line, &mut out) else {
+        let Some((stack, count)) = parse(line, &mut out, false) else {
             dropped += 1;
             continue;
         };
@@ -22,23 +22,45 @@ pub(super) fn read(bytes: &[u8]) -> (Stacks, u64) {
     (out, dropped)
 }
 
-fn parse(line: &str, out: &mut Stacks) -> Option<(Stack, u32)> {
+/// A line's stack and count. `loose`: a stack without a process is one of process 0, and where threads have no names the
+/// one with the process's own number, or the only one, is the main thread.
+pub(crate) fn parse(line: &str, out: &mut Stacks, loose: bool) -> Option<(Stack, u32)> {
     let (stack, count) = line.rsplit_once(' ')?;
     let count: u32 = count.trim().parse().ok()?;
+    Some((stack_of(&parts(stack), out, loose)?, count))
+}
+
+/// The stack that the parts of a collapsed one are: processes and a thread, if they are told, then frames.
+pub(crate) fn stack_of(parts: &[&str], out: &mut Stacks, loose: bool) -> Option<Stack> {
     let mut processes: Vec<u32> = Vec::new();
-    let (mut thread, mut frames) = ("", Vec::new());
-    for part in parts(stack) {
+    let (mut thread, mut frames) = (None, Vec::new());
+    for part in parts.iter().filter(|part| !loose || !part.is_empty()) {
         if let Some(rest) = part.strip_prefix("process ").filter(|_| frames.is_empty()) {
             processes.push(rest.split(':').next()?.trim().parse().ok()?);
         } else if let Some(rest) = part.strip_prefix("thread (").filter(|_| frames.is_empty()) {
-            thread = rest.split_once("): ").map_or("", |(_, name)| name);
+            thread = Some(rest.split_once("): ").unwrap_or((rest.trim_end_matches(')'), "")));
         } else {
             frames.push(frame(part, out));
         }
     }
-    let pid = processes.pop()?;
-    Some((Stack { pid, parents: processes, thread: out.names.intern(thread), frames }, count))
+    let pid = match processes.pop() {
+        Some(pid) => pid,
+        None if loose => 0,
+        None => return None,
+    };
+    let is_started_by_another =
+        || frames.first().is_some_and(|frame| out.names.get(frame.function).ends_with("_bootstrap"));
+    let name = match thread {
+        Some((number, "")) if loose && number.parse() == Ok(pid) => MAIN,
+        Some((_, name)) => name,
+        None if loose && !is_started_by_another() => MAIN,
+        None => "",
+    };
+    Some(Stack { pid, parents: processes, thread: out.names.intern(name), frames })
 }
+
+/// What CPython calls the thread that a process begins with.
+const MAIN: &str = "MainThread";
 
 /// The parts between semicolons; a command line in quotes may hold some itself.
 fn parts(stack: &str) -> Vec<&str> {
@@ -58,7 +80,7 @@ fn parts(stack: &str) -> Vec<&str> {
 }
 
 /// `Linear.forward (torch/nn/modules/linear.py:134)`.
-pub(super) fn frame(text: &str, out: &mut Stacks) -> Frame {
+pub(crate) fn frame(text: &str, out: &mut Stacks) -> Frame {
     let (function, place) =
         text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).unwrap_or((text, ""));
     let (file, line) = match place.rsplit_once(':') {

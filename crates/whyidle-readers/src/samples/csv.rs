@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use whyidle_model::Table;
 
+use crate::plain::split;
+
 /// Columns of text; every other column holds numbers.
 const WORDS: [&str; 7] = ["cmd", "status", "wchan", "per_cpu", "name", "state", "role"];
 
@@ -35,7 +37,7 @@ impl Sheet {
             return;
         };
         let Some(time) = header.iter().position(|name| name == "t") else { return };
-        let fields = split(line);
+        let fields = split(line, ',');
         let Some(t) =
             fields.get(time).filter(|_| fields.len() == header.len()).and_then(|text| nanoseconds(text))
         else {
@@ -84,33 +86,6 @@ impl Sheet {
         }
         self.header = Some(header);
     }
-}
-
-/// The fields of a line. A field in quotes may hold commas; a quote in it is doubled.
-fn split(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                last(&mut fields).push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => last(&mut fields).push(c),
-        }
-    }
-    fields
-}
-
-fn last(fields: &mut Vec<String>) -> &mut String {
-    if fields.is_empty() {
-        fields.push(String::new());
-    }
-    let at = fields.len() - 1;
-    &mut fields[at]
 }
 
 /// Seconds with decimals as nanoseconds, digit by digit.

@@ -4,7 +4,7 @@
 //! Every file and every column is optional. A line that was cut off, as by a watcher that was killed, or
 //! that makes no sense is left out and counted.
 
-mod collapsed;
+pub(crate) mod collapsed;
 mod csv;
 mod follow;
 mod rows;

@@ -5,6 +5,7 @@ mod agree;
 mod faults;
 mod flight;
 mod kinds;
+mod logs;
 mod memory;
 mod mutations;
 mod nsys;

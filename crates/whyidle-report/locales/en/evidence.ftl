@@ -11,6 +11,10 @@ evidence-samples = { $count ->
 } of the run from outside
 evidence-snapshot = memory snapshot: the page on memory
 evidence-summary = table of torch.cuda.memory_summary(): the page on memory
+evidence-kernels = { $count ->
+    [one] 1 launch
+   *[other] { $count } launches
+} measured by Nsight Compute: the page on kernels
 evidence-dump = flight recorder of a rank: the page on ranks
 evidence-nccl = log of NCCL: over what the ranks talk
 evidence-nothing = nothing: { $reason }

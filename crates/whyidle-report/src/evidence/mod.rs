@@ -6,10 +6,11 @@
 
 use serde_json::{Value, json};
 use whyidle_diagnosis::{Message, Refusal, Verdict};
+use whyidle_model::MachineFacts;
 
 use crate::json::{self, text};
 use crate::page::{self, Block};
-use crate::{Catalog, MemoryReport, RanksReport, TextOptions, memory, ranks};
+use crate::{Catalog, MemoryReport, NcuReport, RanksReport, TextOptions, machine, memory, ncu, ranks};
 
 const SCHEMA: &str = "whyidle.evidence/1";
 
@@ -18,8 +19,10 @@ const SCHEMA: &str = "whyidle.evidence/1";
 pub struct Contribution {
     /// The file, as given or found.
     pub path: String,
-    /// What it is: `kineto`, `flight`, `memory`, `ncu`, …
+    /// What it is: `kineto`, `flight`, `memory-snapshot`, `ncu`, …
     pub kind: &'static str,
+    /// Events, rows, sightings or facts in it, used or not.
+    pub rows: u64,
     /// What of it was used.
     pub text: Message,
 }
@@ -29,6 +32,12 @@ pub struct Contribution {
 pub struct EvidenceReport {
     /// Every file, in the order of the pages.
     pub contributions: Vec<Contribution>,
+    /// What `nvidia-smi` says of the machine; none where nothing was said of it.
+    pub machine: Option<MachineFacts>,
+    /// Why logs carry no verdict, where they were the only evidence for one.
+    pub why: Option<Message>,
+    /// Kernels that Nsight Compute measured.
+    pub kernels: Option<NcuReport>,
     /// Memory snapshots, and tables of `memory_summary()`.
     pub memory: Option<MemoryReport>,
     /// Flight recorders and NCCL's logs.
@@ -48,13 +57,16 @@ impl EvidenceReport {
     /// There is no page of its own.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.memory.is_none() && self.ranks.is_none()
+        let Self { machine, kernels, memory, ranks, .. } = self;
+        machine.is_none() && kernels.is_none() && memory.is_none() && ranks.is_none()
     }
 
     fn pages(&self, catalog: &Catalog, verbose: bool) -> Vec<Vec<Block>> {
+        let machine = self.machine.iter().map(|facts| machine::blocks(facts, self.why.as_ref(), catalog));
+        let kernels = self.kernels.iter().map(|report| ncu::described::blocks(report, catalog, verbose));
         let memory = self.memory.iter().map(|report| memory::described::blocks(report, catalog, verbose));
         let ranks = self.ranks.iter().map(|report| ranks::described::blocks(report, catalog, verbose));
-        memory.chain(ranks).collect()
+        machine.chain(kernels).chain(memory).chain(ranks).collect()
     }
 
     fn contributed(&self, catalog: &Catalog) -> Vec<Block> {
@@ -75,8 +87,12 @@ impl EvidenceReport {
             "contributions": self.contributions.iter().map(|given| json!({
                 "path": given.path,
                 "kind": given.kind,
+                "rows": given.rows,
                 "text": text(catalog, &given.text),
             })).collect::<Vec<_>>(),
+            "machine": self.machine.as_ref().map(|facts| machine::value(facts, catalog)),
+            "why_no_verdict": self.why.as_ref().map(|why| text(catalog, why)),
+            "kernels": self.kernels.as_ref().map(|report| ncu::json::value(report, catalog)),
             "memory": self.memory.as_ref().map(|report| memory::json::value(report, catalog)),
             "ranks": self.ranks.as_ref().map(|report| ranks::json::value(report, catalog)),
         })

@@ -19,9 +19,9 @@ const DASHBOARD: &str = "../whyidle-tui/src";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 17] = [
+const MESSAGE_PREFIXES: [&str; 18] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "what-if-", "look-", "list-", "top-", "symptom-",
+    "read-", "what-if-", "look-", "list-", "top-", "symptom-", "log-",
 ];
 
 /// Parts of a cause's page.

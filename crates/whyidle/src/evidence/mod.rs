@@ -1,16 +1,19 @@
 //! `whyidle diagnose`: whatever was recorded of a run, each file read as what its content says it is, and one answer.
 //!
-//! Traces and samples come to a verdict; what else there is – memory, single kernels, ranks – has a page of its own
-//! below it. A directory is a recording: what lies in it belongs together.
+//! Traces and samples come to a verdict; what else there is – the machine, single kernels, memory, ranks – has a page of
+//! its own below it. A directory is a recording: what lies in it belongs together.
 
+mod logs;
 mod memory;
+mod ncu;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use whyidle_diagnosis::{Input, Message, Refusal, Verdict};
+use whyidle_diagnosis::{Input, Message, Verdict};
+use whyidle_model::MachineFacts;
 use whyidle_readers::{Format as FileFormat, ReadError, find_evidence, find_traces};
 use whyidle_report::{
-    Contribution, EvidenceReport, Reached, render_evidence_json, render_evidence_markdown,
+    Contribution, EvidenceReport, Reached, machine_notes, render_evidence_json, render_evidence_markdown,
     render_evidence_text,
 };
 
@@ -21,48 +24,47 @@ use crate::trace::{self, Question};
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose, ranks, show};
 
 pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
+    let unread = |error: &ReadError| {
+        output.read_error(error);
+        UNREADABLE
+    };
     let given = match Given::sort(&options.paths) {
         Ok(given) => given,
-        Err(error) => {
-            output.read_error(&error);
-            return UNREADABLE;
-        }
+        Err(error) => return unread(&error),
     };
     if given.recordings.len() > 1 {
         let several = Message::new("cli-several-recordings");
         output.error(&several, Some(&Message::new("cli-several-recordings-hint")));
         return UNREADABLE;
     }
-    let reached = given.verdict(options, output);
-    let evidence = match given.evidence(reached.as_ref().and_then(|reached| reached.as_ref().ok())) {
-        Ok(evidence) => evidence,
-        Err(error) => {
-            output.read_error(&error);
-            return UNREADABLE;
-        }
+    let logged = match given.logs() {
+        Ok(logged) => logged,
+        Err(error) => return unread(&error),
     };
+    let mut reached = given.verdict(&logged, options, output);
+    let verdict = reached.as_ref().and_then(|reached| reached.as_ref().ok());
+    let mut evidence = match given.evidence(verdict, logged) {
+        Ok(evidence) => evidence,
+        Err(error) => return unread(&error),
+    };
+    if let Some(why) = given.nothing_to_judge(&reached, &evidence) {
+        evidence.why = why;
+        reached = None;
+    }
     match reached {
-        // Nothing to judge, but something else to say.
-        Some(Err(NoVerdict::Refused(refusal))) if refusal.code == "no-samples" && !evidence.is_empty() => {
-            output.data(&render(None, &evidence, options.showing, output), REACHED)
+        // A recording or a trace by itself is judged as ever.
+        Some(reached) if evidence.is_empty() && evidence.contributions.len() < 2 => {
+            show::show(&reached, options.showing, output)
         }
-        // A recording by itself is judged as ever, also where it has nothing to judge.
-        Some(reached) if evidence.is_empty() => show::show(&reached, options.showing, output),
-        Some(Err(NoVerdict::Refused(refusal))) => refused(&refusal, &evidence, options.showing, output),
-        Some(Ok(verdict)) => {
-            let text = render(Some(Reached::Verdict(&verdict)), &evidence, options.showing, output);
-            output.data(&text, REACHED)
+        Some(Ok(verdict)) => output
+            .data(&render(Some(Reached::Verdict(&verdict)), &evidence, options.showing, output), REACHED),
+        Some(Err(NoVerdict::Refused(refusal))) => {
+            let refused = Some(Reached::Refused(&refusal));
+            output.data(&render(refused, &evidence, options.showing, output), REFUSED)
         }
-        Some(Err(NoVerdict::Unread(ReadError::NoTrace { .. }))) | None => {
-            output.data(&render(None, &evidence, options.showing, output), REACHED)
-        }
+        None => output.data(&render(None, &evidence, options.showing, output), REACHED),
         Some(none) => show::show(&none, options.showing, output),
     }
-}
-
-/// No verdict, but other evidence: it is shown, and the exit status is that of the other evidence.
-fn refused(refusal: &Refusal, evidence: &EvidenceReport, showing: Showing, output: &Output) -> u8 {
-    output.data(&render(Some(Reached::Refused(refusal)), evidence, showing, output), REFUSED)
 }
 
 fn render(
@@ -81,15 +83,25 @@ fn render(
     }
 }
 
+/// A verdict, or why there is none.
+type Outcome = Result<Verdict, NoVerdict>;
+
+/// Tables of a recording, which it reads itself.
+const TABLES: [&str; 6] = ["nvml.csv", "proc.csv", "threads.csv", "system.csv", "stacks.jsonl", "stacks.txt"];
+
 /// What was given, by kind.
 #[derive(Default)]
 struct Given {
     recordings: Vec<PathBuf>,
     traces: Vec<PathBuf>,
+    /// Prints of Nsight Compute.
+    kernels: Vec<PathBuf>,
     /// Snapshots and summaries.
     memory: Vec<(PathBuf, FileFormat)>,
     /// Flight recorders and NCCL's logs.
     ranks: Vec<(PathBuf, FileFormat)>,
+    /// What other tools print: series, stacks, facts of the machine.
+    logs: Vec<PathBuf>,
 }
 
 impl Given {
@@ -100,12 +112,16 @@ impl Given {
                 given.recordings.push(path.clone());
             }
             for (file, format) in find_evidence(path)? {
+                let name = file.file_name().map(|name| name.to_string_lossy());
                 match format {
                     FileFormat::MemorySnapshot | FileFormat::MemorySummary => {
                         given.memory.push((file, format))
                     }
                     FileFormat::Flight | FileFormat::Nccl => given.ranks.push((file, format)),
+                    FileFormat::Ncu => given.kernels.push(file),
                     // A recording finds its own traces and samples.
+                    _ if path.is_dir() && name.is_some_and(|name| TABLES.contains(&&*name)) => {}
+                    _ if FileFormat::LOGS.contains(&format) => given.logs.push(file),
                     _ if path.is_dir() => {}
                     _ => given.traces.push(file),
                 }
@@ -114,18 +130,46 @@ impl Given {
         Ok(given)
     }
 
+    /// What the logs hold together.
+    fn logs(&self) -> Result<logs::Logged, ReadError> {
+        let paths: Vec<&Path> = self.logs.iter().map(PathBuf::as_path).collect();
+        logs::read(&paths)
+    }
+
     /// What traces and samples come to; `None` where there are none.
-    fn verdict(
-        &self,
-        options: &DiagnoseOptions,
-        output: &Output,
-    ) -> Option<Result<whyidle_diagnosis::Verdict, NoVerdict>> {
-        if let Some(dir) = self.recordings.first() {
-            return Some(diagnose::verdict(dir, options.step_ms, output));
-        }
+    fn verdict(&self, logged: &logs::Logged, options: &DiagnoseOptions, output: &Output) -> Option<Outcome> {
         let question =
             Question { paths: self.traces.clone(), step_ms: options.step_ms, ..Question::default() };
-        (!self.traces.is_empty()).then(|| trace::verdict(&question, output))
+        let mut reached = match self.recordings.first() {
+            Some(dir) => diagnose::verdict_with(dir, &logged.samples, options.step_ms, output),
+            None if !self.traces.is_empty() => {
+                trace::verdict(&question, output).map(|verdict| logs::beside(verdict, logged))
+            }
+            None if !self.logs.is_empty() => return Some(logs::verdict(logged, options.step_ms)),
+            None => return None,
+        };
+        if let Ok(verdict) = &mut reached {
+            verdict.quality.extend(machine_notes(&logged.machine));
+        }
+        Some(reached)
+    }
+
+    /// There is nothing to judge, but something else to say: why there is no verdict, if that needs saying.
+    fn nothing_to_judge(
+        &self,
+        reached: &Option<Outcome>,
+        evidence: &EvidenceReport,
+    ) -> Option<Option<Message>> {
+        match reached {
+            _ if evidence.is_empty() => None,
+            Some(Err(NoVerdict::Refused(refusal))) if refusal.code == "no-samples" => Some(None),
+            Some(Err(NoVerdict::Refused(refusal)))
+                if self.recordings.is_empty() && self.traces.is_empty() =>
+            {
+                Some(evidence.machine.as_ref().map(|_| refusal.reason.clone()))
+            }
+            _ => None,
+        }
     }
 
     /// The trace that other evidence is joined with: the first.
@@ -135,49 +179,63 @@ impl Given {
     }
 
     /// What else there is.
-    fn evidence(&self, verdict: Option<&Verdict>) -> Result<EvidenceReport, ReadError> {
-        let mut contributions: Vec<Contribution> = verdict.into_iter().flat_map(judged).collect();
-        let memory = if self.memory.is_empty() {
-            None
-        } else {
-            Some(memory::read(&self.memory, self.trace().as_deref())?)
-        };
-        contributions.extend(self.memory.iter().map(|(path, format)| {
-            let (kind, text) = match format {
-                FileFormat::MemorySnapshot => ("memory-snapshot", Message::new("evidence-snapshot")),
-                _ => ("memory-summary", Message::new("evidence-summary")),
-            };
-            Contribution { path: path.display().to_string(), kind, text }
-        }));
-        let report = if self.ranks.is_empty() { None } else { Some(ranks::report(&paths(&self.ranks))?) };
-        let refused = report.as_ref().and_then(ranks::refuse);
-        contributions.extend(self.ranks.iter().map(|(path, format)| {
-            let (kind, text) = match format {
-                FileFormat::Flight => ("flight", Message::new("evidence-dump")),
-                _ => ("nccl", Message::new("evidence-nccl")),
-            };
-            let nothing =
-                |(reason, _)| Message::new("evidence-nothing").message("reason", Message::new(reason));
-            Contribution { path: path.display().to_string(), kind, text: refused.map_or(text, nothing) }
-        }));
-        Ok(EvidenceReport { contributions, memory, ranks: report.filter(|_| refused.is_none()) })
+    fn evidence(&self, verdict: Option<&Verdict>, logged: logs::Logged) -> Result<EvidenceReport, ReadError> {
+        let mut evidence = EvidenceReport::default();
+        let of_logs = self.logs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let judged = verdict.into_iter().flat_map(|verdict| &verdict.inputs);
+        evidence.contributions =
+            judged.filter(|input| !of_logs.contains(&input.path)).map(judge_from).collect();
+        evidence.contributions.extend(logged.given);
+        evidence.machine = Some(logged.machine).filter(|machine: &MachineFacts| !machine.is_empty());
+        let trace = self.trace();
+        if !self.kernels.is_empty() {
+            let report = ncu::read(&self.kernels, trace.as_deref())?;
+            let text = || Message::new("evidence-kernels").count("count", report.launches);
+            let rows = report.launches as u64;
+            evidence
+                .contributions
+                .extend(self.kernels.iter().map(|path| contribution(path, "ncu", rows, text())));
+            evidence.kernels = Some(report);
+        }
+        if !self.memory.is_empty() {
+            evidence.memory = Some(memory::read(&self.memory, trace.as_deref())?);
+            evidence.contributions.extend(self.memory.iter().map(|(path, format)| {
+                let text = match format {
+                    FileFormat::MemorySnapshot => Message::new("evidence-snapshot"),
+                    _ => Message::new("evidence-summary"),
+                };
+                contribution(path, format.id(), 1, text)
+            }));
+        }
+        if !self.ranks.is_empty() {
+            let paths: Vec<PathBuf> = self.ranks.iter().map(|(path, _)| path.clone()).collect();
+            let report = ranks::report(&paths)?;
+            let refused = ranks::refuse(&report);
+            evidence.contributions.extend(self.ranks.iter().map(|(path, format)| {
+                let text = match format {
+                    FileFormat::Flight => Message::new("evidence-dump"),
+                    _ => Message::new("evidence-nccl"),
+                };
+                let nothing =
+                    |(reason, _)| Message::new("evidence-nothing").message("reason", Message::new(reason));
+                contribution(path, format.id(), 1, refused.map_or(text, nothing))
+            }));
+            evidence.ranks = Some(report).filter(|_| refused.is_none());
+        }
+        Ok(evidence)
     }
 }
 
 /// What the verdict was reached from.
-fn judged(verdict: &Verdict) -> Vec<Contribution> {
-    let text = |input: &Input| match input.kind {
-        "samples" => Message::new("evidence-samples").count("count", input.events),
-        _ => Message::new("evidence-trace").count("count", input.events),
+fn judge_from(input: &Input) -> Contribution {
+    let (kind, text) = match input.kind {
+        "samples" => ("samples", Message::new("evidence-samples")),
+        kind => (kind, Message::new("evidence-trace")),
     };
-    let of = |input: &Input| Contribution {
-        path: input.path.clone(),
-        kind: if input.kind == "samples" { "samples" } else { "trace" },
-        text: text(input),
-    };
-    verdict.inputs.iter().map(of).collect()
+    let text = text.count("count", input.events);
+    Contribution { path: input.path.clone(), kind, rows: input.events, text }
 }
 
-fn paths(files: &[(PathBuf, FileFormat)]) -> Vec<PathBuf> {
-    files.iter().map(|(path, _)| path.clone()).collect()
+fn contribution(path: &Path, kind: &'static str, rows: u64, text: Message) -> Contribution {
+    Contribution { path: path.display().to_string(), kind, rows, text }
 }
