@@ -45,7 +45,7 @@ pub(crate) fn with_signals(
     rank: Option<u32>,
     output: &Output,
 ) -> Result<(Verdict, Signals), NoVerdict> {
-    let watched = read(dir, None).map_err(NoVerdict::Unread)?;
+    let watched = read(dir, &Samples::default(), None).map_err(NoVerdict::Unread)?;
     let signals = watched.signals.clone();
     Ok((of_watched(watched, dir, None, rank, output)?, signals))
 }
