@@ -40,14 +40,14 @@ pub(crate) enum Command {
     Merge(MergeOptions),
     /// Say before anything runs whether a model fits, what a step takes and which strategy suits
     Plan(Box<crate::plan::PlanOptions>),
-    /// Start a program, watch it, ask it for a short trace, and give the verdict
+    /// Start a program, watch it, trace it briefly, give the verdict
     Run(RunOptions),
     /// Watch a running program from outside, and give the verdict
     Attach(AttachOptions),
     /// Show GPUs, whom they wait for, stacks and history on a dashboard
     #[cfg(feature = "tui")]
     Top(TopOptions),
-    /// Check the machine, and a running program, for settings that cost speed
+    /// Check the machine and a running program for costly settings
     Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
     Diagnose(DiagnoseOptions),
