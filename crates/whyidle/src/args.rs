@@ -13,7 +13,7 @@ use crate::values::{duration, step_ms, step_range, whole};
 #[command(version, disable_help_subcommand = true)]
 #[command(
     after_help = "Examples:\n  whyidle                    lists the training programs of this machine\n  \
-    whyidle attach 4711\n  whyidle top 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
+    whyidle attach 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
