@@ -42,6 +42,18 @@ pub enum Kind {
     Rest,
 }
 
+impl Kind {
+    /// Stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Waiting => "waiting",
+            Self::Rest => "rest",
+        }
+    }
+}
+
 lines! {
     /// Matrix products.
     Matmul = "working.matmul", Working;

@@ -15,10 +15,6 @@ pub(crate) struct Evidence {
     pub(crate) recordings: Vec<PathBuf>,
 }
 
-/// Files that hold samples.
-const SAMPLES: [&str; 6] =
-    ["nvml.csv", "proc.csv", "threads.csv", "system.csv", "stacks.jsonl", "stacks.txt"];
-
 impl Evidence {
     /// What lies at `paths`.
     ///
@@ -27,7 +23,7 @@ impl Evidence {
     pub(crate) fn find(paths: &[PathBuf]) -> Result<Self, ReadError> {
         let mut found = Self { traces: Vec::new(), recordings: Vec::new() };
         for path in paths {
-            let is_recording = path.is_dir() && SAMPLES.iter().any(|name| path.join(name).is_file());
+            let is_recording = path.is_dir() && samples::FILES.iter().any(|name| path.join(name).is_file());
             if is_recording {
                 found.recordings.push(path.clone());
             }

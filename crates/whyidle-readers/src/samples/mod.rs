@@ -18,6 +18,10 @@ use whyidle_model::{Samples, Stacks, Table};
 use crate::error::ReadError;
 pub use follow::Follower;
 
+/// Files that hold samples.
+pub const FILES: [&str; 6] =
+    ["nvml.csv", "proc.csv", "threads.csv", "system.csv", "stacks.jsonl", "stacks.txt"];
+
 /// No file of samples is read beyond this: at the default rates it is many days of watching.
 const LARGEST: u64 = 1 << 30;
 
@@ -40,7 +44,7 @@ pub struct Found {
 /// Where a file is there but cannot be read.
 pub fn read(dir: &Path) -> Result<Found, ReadError> {
     let mut found = Found::default();
-    for name in ["nvml.csv", "proc.csv", "threads.csv", "system.csv", "stacks.jsonl", "stacks.txt"] {
+    for name in FILES {
         let path = dir.join(name);
         if path.exists() && !path.is_file() {
             found.unread.push(name);

@@ -1,6 +1,6 @@
 //! Where each step goes.
 
-use whyidle_analysis::ledger::{Kind, Line};
+use whyidle_analysis::ledger::Line;
 
 use crate::column::{Rows, Sink, Stop, Table, columns};
 use crate::source::Traced;
@@ -19,15 +19,6 @@ pub(super) const TABLE: Table = Table {
     rows: Rows::Traced(rows),
 };
 
-/// Id of a kind of line.
-fn kind(line: Line) -> &'static str {
-    match line.kind() {
-        Kind::Working => "working",
-        Kind::Waiting => "waiting",
-        Kind::Rest => "rest",
-    }
-}
-
 fn rows(from: &Traced<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
     for device in &from.devices {
         for (step, row) in device.steps.used.iter().zip(&device.ledger.steps) {
@@ -37,7 +28,7 @@ fn rows(from: &Traced<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
                     device.device.into(),
                     step.number.into(),
                     line.id().into(),
-                    kind(line).into(),
+                    line.kind().id().into(),
                     row[line as usize].into(),
                 ])?;
             }

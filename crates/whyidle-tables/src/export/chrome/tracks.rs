@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use whyidle_analysis::facts::DeviceFacts;
-use whyidle_analysis::ledger::{Kind, Line};
+use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::NONE;
 use whyidle_model::HostId;
 
@@ -147,14 +147,6 @@ fn stretches(device: &DeviceFacts) -> Vec<(u32, Line, i64, i64)> {
     all
 }
 
-fn kind(line: Line) -> &'static str {
-    match line.kind() {
-        Kind::Working => "working",
-        Kind::Waiting => "waiting",
-        Kind::Rest => "rest",
-    }
-}
-
 fn write_ledger<W: Write>(
     to: &mut Writer<W>,
     place: &Place,
@@ -164,7 +156,7 @@ fn write_ledger<W: Write>(
     for (step, line, start, end) in stretches(device) {
         let step = device.steps.used[step as usize].number;
         let slice = Slice { category: "whyidle_ledger", tid, name: line.id(), start, end, step };
-        to.slice(place, &slice, |args| args.text("kind", kind(line)))?;
+        to.slice(place, &slice, |args| args.text("kind", line.kind().id()))?;
     }
     Ok(())
 }
