@@ -70,11 +70,14 @@ pub(super) fn words(name: &str) -> BTreeSet<&str> {
     text.filter(|word| !word.is_empty() && !EMPTY_WORDS.contains(word) && !is_place(word)).collect()
 }
 
-/// How well the names of one function agree, 0–1; `None` where they are of different kernels.
+/// How well the names of one function agree, 0–1; `None` where they are of different kernels: a functor or a type that
+/// Nsight Compute names must be in the trace's name too, and most numbers.
 pub(super) fn agreement(ncu: &BTreeSet<&str>, trace: &BTreeSet<&str>) -> Option<f64> {
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
     let common = ncu.intersection(trace).count() as f64;
-    let all = ncu.union(trace).count() as f64;
-    (!ncu.is_empty() && common >= SAME * ncu.len() as f64).then(|| common / all)
+    let is_another = ncu.difference(trace).any(|word| !is_number(word));
+    (!ncu.is_empty() && !is_another && common >= SAME * ncu.len() as f64)
+        .then(|| common / ncu.union(trace).count() as f64)
 }
 
 #[cfg(test)]

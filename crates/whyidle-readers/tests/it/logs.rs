@@ -183,16 +183,17 @@ fn stacks_of_py_spy_agree_across_its_formats() {
         });
         (main, all, tokenise.map(|seen| seen.count).sum::<u32>())
     };
-    for (name, format) in [
-        ("py-spy.raw", Format::Collapsed),
-        ("py-spy.speedscope", Format::Speedscope),
-        ("py-spy.chrometrace", Format::StackEvents),
+    // Chrome's events do not tell how many samples they are: rather too few.
+    for (name, format, fewest) in [
+        ("py-spy.raw", Format::Collapsed, 30),
+        ("py-spy.speedscope", Format::Speedscope, 30),
+        ("py-spy.chrometrace", Format::StackEvents, 10),
     ] {
         let log = log(name, format);
         let (main, all, tokenise) = main(&log);
         // Two seconds at 20 Hz of two threads.
         assert!(
-            (30..=44).contains(&main) && all > main && tokenise > 0,
+            (fewest..=44).contains(&main) && all > main && tokenise > 0,
             "{name}: {main} of {all}, {tokenise}"
         );
         assert!(log.samples.stacks.seen.iter().all(|seen| seen.t.is_none()) && log.clock == Clock::None);
