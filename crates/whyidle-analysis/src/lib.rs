@@ -22,6 +22,7 @@ pub mod shapes;
 pub mod signals;
 pub mod steps;
 pub mod tree;
+pub mod vendor;
 pub mod work;
 
 #[cfg(test)]

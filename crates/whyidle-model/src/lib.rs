@@ -31,7 +31,7 @@ pub use gpu::{Collective, CollectiveOwner, GpuActivities, GpuActivity, GpuKind, 
 pub use host::{HostEvent, HostEvents, HostKind, MemoryEvents};
 pub use ids::{GpuId, HostId, StreamId, Sym, ThreadId};
 pub use intern::Interner;
-pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
+pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread, Vendor};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};
 pub use os::{CpuSamples, OffCore, OsCalls, OsRecords};

@@ -17,4 +17,5 @@ mod lab;
 mod ledgers;
 mod public;
 mod ranks;
+mod rocm;
 mod support;
