@@ -9,6 +9,7 @@
     reason = "tests fail by panicking and say what they skip"
 )]
 
+mod ascend;
 mod calibration;
 mod gains;
 mod give_back;
