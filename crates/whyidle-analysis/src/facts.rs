@@ -1,6 +1,6 @@
 //! All facts of one trace together, computed once and shared by everything above.
 
-use whyidle_model::{HostId, HostKind, Sym, Trace};
+use whyidle_model::{HostId, HostKind, Sym, Trace, Vendor};
 
 use crate::chain::Chain;
 use crate::device::{self, Occupancy, Piece};
@@ -9,6 +9,7 @@ use crate::kernelclass::Work;
 use crate::ledger::{Ledger, ledger};
 use crate::steps::{DeviceSteps, FoundBy, HostStep, device_steps, host_steps};
 use crate::tree::HostTree;
+use crate::vendor::vendor;
 use crate::work::works;
 
 /// Facts that hold for the whole trace.
@@ -23,6 +24,8 @@ pub struct Facts {
     pub found_by: FoundBy,
     /// Steps on the host.
     pub host_steps: Vec<HostStep>,
+    /// Who made the devices.
+    pub vendor: Vendor,
     /// By symbol: a Python frame of the user's own. Empty without stacks.
     user_frames: Vec<bool>,
 }
@@ -53,7 +56,7 @@ impl Facts {
         let (found_by, host_steps) = host_steps(trace, &tree);
         let has_stacks = trace.host.kind.contains(&HostKind::Python);
         let user_frames = if has_stacks { trace.names.map(is_user_frame) } else { Vec::new() };
-        Self { tree, chain, works, found_by, host_steps, user_frames }
+        Self { tree, chain, works, found_by, host_steps, vendor: vendor(trace), user_frames }
     }
 
     /// The frame that a host event is, if it is one of the user's own code.

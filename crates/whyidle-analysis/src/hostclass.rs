@@ -66,8 +66,45 @@ pub fn classify(name: &str) -> HostClass {
     if is_frame(name) { classify_frame(name) } else { C::Plain }
 }
 
+/// Calls of CANN, which names them by their layer: `AscendCL@aclrtSynchronizeStream`, `Node@launch`.
+fn classify_cann(name: &str) -> Option<HostClass> {
+    // A launch that only a flow shows.
+    if name == "torch_to_npu" {
+        return Some(C::Launch);
+    }
+    let (layer, call) = name.split_once('@')?;
+    if layer == "Node" {
+        return (call == "launch").then_some(C::Launch);
+    }
+    if !matches!(layer, "AscendCL" | "Runtime") {
+        return None;
+    }
+    let call = call.strip_prefix("aclrt").or_else(|| call.strip_prefix("rt")).unwrap_or(call);
+    let class = match call {
+        _ if call.contains("Synchronize") => C::Synchronise,
+        _ if call.starts_with("Memcpy") => C::Copy,
+        _ if call.starts_with("Memset") || call.contains("KernelLaunch") || call.contains("LaunchKernel") => {
+            C::Launch
+        }
+        _ if call.starts_with("StreamWaitEvent") => C::StreamWait,
+        _ if call.starts_with("RecordEvent") || call.starts_with("EventRecord") => C::EventRecord,
+        _ if ["Malloc", "Free", "DevMalloc", "DevFree", "ReserveMem", "ReleaseMem", "MapMem", "UnmapMem"]
+            .iter()
+            .any(|takes| call.starts_with(takes)) =>
+        {
+            C::Allocate
+        }
+        "opCompile" | "aclopCompile" => C::Compile,
+        _ => return None,
+    };
+    Some(class)
+}
+
 /// Runtime and driver calls, CUDA and HIP alike.
 fn classify_call(name: &str) -> Option<HostClass> {
+    if let Some(class) = classify_cann(name) {
+        return Some(class);
+    }
     let call = name.strip_prefix("cuda").or_else(|| name.strip_prefix("hip")).or_else(|| {
         name.strip_prefix("cu").filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
     })?;
@@ -309,6 +346,28 @@ mod tests {
             ("cudaEventQuery", C::Plain),
             ("cudaGetLastError", C::Plain),
             ("custom::op", C::Plain),
+        ] {
+            assert_eq!(classify(name), class, "{name}");
+        }
+    }
+
+    #[test]
+    fn calls_of_cann_are_known_by_their_layer() {
+        for (name, class) in [
+            ("AscendCL@aclrtSynchronizeStream", C::Synchronise),
+            ("AscendCL@aclrtSynchronizeDeviceWithTimeout", C::Synchronise),
+            ("AscendCL@aclrtMemcpyAsync", C::Copy),
+            ("AscendCL@aclrtStreamWaitEvent", C::StreamWait),
+            ("AscendCL@aclrtRecordEvent", C::EventRecord),
+            ("AscendCL@aclrtMallocAlign32", C::Allocate),
+            ("Runtime@DevMalloc", C::Allocate),
+            ("AscendCL@aclrtFree", C::Allocate),
+            ("Node@launch", C::Launch),
+            ("AscendCL@aclrtLaunchKernelWithConfig", C::Launch),
+            ("torch_to_npu", C::Launch),
+            ("AscendCL@aclnnAdd", C::Plain),
+            ("Dequeue@aclnnAdd", C::Plain),
+            ("Python GC", C::Collect),
         ] {
             assert_eq!(classify(name), class, "{name}");
         }

@@ -66,7 +66,10 @@ impl Work {
 pub fn classify(name: &str) -> Work {
     let lower = name.to_ascii_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-    if has(&["nccl", "rccl", "cross_device_reduce", "custom_all_reduce", "nvshmem", "deep_ep::"]) {
+    if has(&["nccl", "rccl", "cross_device_reduce", "custom_all_reduce", "nvshmem", "deep_ep::"])
+        || lower.starts_with("hcom_")
+        || lower.starts_with("hccl")
+    {
         return Work::Collective;
     }
     if lower.starts_with("triton_") || lower.starts_with("_triton") {
@@ -80,6 +83,8 @@ pub fn classify(name: &str) -> Work {
         "sdpa",
         "flash_attn",
         "flashattn",
+        "flashattention",
+        "inferattention",
         "attentionkernel",
         "attentionbackwardkernel",
         "_attn_fwd",
@@ -244,7 +249,61 @@ pub fn classify(name: &str) -> Work {
     ]) {
         return Work::Elementwise;
     }
-    Work::Other
+    if is_npu_elementwise(&lower) { Work::Elementwise } else { Work::Other }
+}
+
+/// Kernels of Ascend bear the operator's bare name, after that of their library: `aclnnAdd_AddAiCore_Add`, `RealDiv`.
+fn is_npu_elementwise(lower: &str) -> bool {
+    const NAMES: [&str; 40] = [
+        "abs",
+        "add",
+        "adds",
+        "addcdiv",
+        "addcmul",
+        "axpy",
+        "broadcastto",
+        "clipbyvalue",
+        "concat",
+        "concatd",
+        "div",
+        "divs",
+        "equal",
+        "exp",
+        "greater",
+        "identity",
+        "less",
+        "log",
+        "logicaland",
+        "logicalnot",
+        "maximum",
+        "minimum",
+        "mul",
+        "muls",
+        "neg",
+        "oneslike",
+        "pow",
+        "realdiv",
+        "reciprocal",
+        "rsqrt",
+        "select",
+        "sigmoid",
+        "slice",
+        "sqrt",
+        "square",
+        "sub",
+        "tensormove",
+        "tile",
+        "viewcopy",
+        "zeroslike",
+    ];
+    let last = lower.rsplit('_').next().unwrap_or(lower);
+    let versioned = last.len() > 2 && last.as_bytes()[last.len() - 2] == b'v';
+    let bare = if versioned {
+        last.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('v')
+    } else {
+        last
+    };
+    NAMES.contains(&last) || NAMES.contains(&bare)
 }
 
 /// Inductor puts the fused operators into the name: `triton_poi_fused_gelu_view_9`,
@@ -288,27 +347,33 @@ pub enum CopyKind {
     HostToDevicePageable,
     /// From pinned host memory to the device.
     HostToDevicePinned,
+    /// From host memory of an unknown sort to the device: ROCm and Ascend do not record it.
+    HostToDevice,
     /// From the device to pageable host memory.
     DeviceToHostPageable,
     /// From the device to pinned host memory.
     DeviceToHostPinned,
+    /// From the device to host memory of an unknown sort.
+    DeviceToHost,
     /// Within a device.
     DeviceToDevice,
     /// Between devices.
     PeerToPeer,
+    /// The record does not say from where to where.
+    Unknown,
 }
 
 impl CopyKind {
     /// To the device.
     #[must_use]
     pub fn is_to_device(self) -> bool {
-        matches!(self, Self::HostToDevicePageable | Self::HostToDevicePinned)
+        matches!(self, Self::HostToDevicePageable | Self::HostToDevicePinned | Self::HostToDevice)
     }
 
     /// To the host.
     #[must_use]
     pub fn is_to_host(self) -> bool {
-        matches!(self, Self::DeviceToHostPageable | Self::DeviceToHostPinned)
+        matches!(self, Self::DeviceToHostPageable | Self::DeviceToHostPinned | Self::DeviceToHost)
     }
 }
 
@@ -316,13 +381,25 @@ impl CopyKind {
 #[must_use]
 pub fn classify_copy(name: &str) -> CopyKind {
     let lower = name.to_ascii_lowercase();
-    let pinned = lower.contains("pinned");
-    if lower.contains("htod") || lower.contains("hosttodevice") {
-        if pinned { CopyKind::HostToDevicePinned } else { CopyKind::HostToDevicePageable }
-    } else if lower.contains("dtoh") || lower.contains("devicetohost") {
-        if pinned { CopyKind::DeviceToHostPinned } else { CopyKind::DeviceToHostPageable }
-    } else if lower.contains("ptop") || lower.contains("peer") {
+    let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+    let (pinned, pageable) = (has(&["pinned"]), has(&["pageable"]));
+    if has(&["htod", "hosttodevice", "host to device"]) {
+        match (pinned, pageable) {
+            (true, _) => CopyKind::HostToDevicePinned,
+            (_, true) => CopyKind::HostToDevicePageable,
+            _ => CopyKind::HostToDevice,
+        }
+    } else if has(&["dtoh", "devicetohost", "device to host"]) {
+        match (pinned, pageable) {
+            (true, _) => CopyKind::DeviceToHostPinned,
+            (_, true) => CopyKind::DeviceToHostPageable,
+            _ => CopyKind::DeviceToHost,
+        }
+    } else if has(&["ptop", "peer"]) {
         CopyKind::PeerToPeer
+    } else if lower == "memcpy_async" {
+        // What Ascend calls every copy.
+        CopyKind::Unknown
     } else {
         CopyKind::DeviceToDevice
     }
@@ -366,6 +443,24 @@ mod tests {
             ("triton_poi_fused_gelu_view_9", Work::Elementwise),
             ("triton_per_fused__to_copy_add_native_layer_norm_backward_view_7", Work::Normalisation),
             ("triton_red_fused_sum_4", Work::Reduction),
+            ("MatMulV3", Work::Matmul),
+            ("aclnnMatmul_MatMulV2_BatchMatMulV2", Work::Matmul),
+            ("FlashAttentionScoreGrad", Work::Attention),
+            ("LayerNormGradV3", Work::Normalisation),
+            ("SoftmaxV2", Work::Softmax),
+            ("Conv2DBackpropFilter", Work::Convolution),
+            ("ApplyAdamW", Work::Optimizer),
+            ("Cast", Work::Elementwise),
+            ("aclnnAdd_AddAiCore_Add", Work::Elementwise),
+            ("RealDiv", Work::Elementwise),
+            ("ConcatV2", Work::Elementwise),
+            ("GatherV2", Work::Embedding),
+            ("ReduceSum", Work::Reduction),
+            ("hcom_allReduce__428_0_1", Work::Collective),
+            // HIP's names are nobody's collective.
+            ("hipcubScanKernel", Work::Reduction),
+            ("hip_hccl_like_name", Work::Other),
+            ("MystoryKernel", Work::Other),
             // "lambda" is not LAMB.
             (
                 "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}>",
@@ -382,6 +477,12 @@ mod tests {
         assert_eq!(classify_copy("Memcpy DtoH (Device -> Pinned)"), CopyKind::DeviceToHostPinned);
         assert_eq!(classify_copy("Memcpy DtoD (Device -> Device)"), CopyKind::DeviceToDevice);
         assert_eq!(classify_copy("Memcpy PtoP (Device -> Device)"), CopyKind::PeerToPeer);
-        assert_eq!(classify_copy("CopyHostToDevice"), CopyKind::HostToDevicePageable);
+        // ROCm does not say which memory, and older versions of it say it in their own words.
+        assert_eq!(classify_copy("Memcpy HtoD (Host -> Device)"), CopyKind::HostToDevice);
+        assert_eq!(classify_copy("CopyHostToDevice"), CopyKind::HostToDevice);
+        assert_eq!(classify_copy("CopyDeviceToHost"), CopyKind::DeviceToHost);
+        assert_eq!(classify_copy("CopyDeviceToDevice"), CopyKind::DeviceToDevice);
+        assert_eq!(classify_copy("MEMCPY_ASYNC"), CopyKind::Unknown);
+        assert_eq!(classify_copy("MEMCPY_ASYNC (device to host)"), CopyKind::DeviceToHost);
     }
 }

@@ -26,6 +26,7 @@ pub mod signals;
 pub mod steps;
 pub mod totals;
 pub mod tree;
+pub mod vendor;
 pub mod work;
 
 #[cfg(test)]

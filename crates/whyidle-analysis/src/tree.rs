@@ -188,6 +188,9 @@ impl HostTree {
             C::Copy => match self.copy_kind(trace, id) {
                 Some(CopyKind::HostToDevicePageable) => Some(X::Transfer),
                 Some(CopyKind::DeviceToHostPageable) => Some(X::Synchronise),
+                // Of memory that the record does not name: a call that outlasts its copy waited for it.
+                Some(CopyKind::HostToDevice) if self.outlasts_its_copy(trace, id) => Some(X::Transfer),
+                Some(CopyKind::DeviceToHost) if self.outlasts_its_copy(trace, id) => Some(X::Synchronise),
                 _ => None,
             },
             C::Collective => Some(X::Collective),
@@ -203,6 +206,12 @@ impl HostTree {
             (X::Operator | X::Frame, _) => above,
             _ => X::Unnamed,
         }
+    }
+
+    /// The call returned only after the copy that it launched had ended.
+    #[must_use]
+    pub fn outlasts_its_copy(&self, trace: &Trace, call: HostId) -> bool {
+        self.activity_of(call).is_some_and(|copy| trace.host.end(call) >= trace.gpu.end(copy))
     }
 
     fn inherit(&self, trace: &Trace, id: HostId, inherited: u8) -> u8 {

@@ -24,6 +24,7 @@ pub fn works(trace: &Trace, tree: &HostTree) -> Vec<Work> {
                 GpuKind::Memset => Work::Copy,
                 GpuKind::Memcpy => match classify_copy(trace.names.get(trace.gpu.name[row])) {
                     CopyKind::DeviceToDevice | CopyKind::PeerToPeer => Work::Copy,
+                    CopyKind::Unknown => Work::Other,
                     _ => Work::HostCopy,
                 },
                 GpuKind::Kernel => {

@@ -9,7 +9,7 @@ use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::{Kind, Line};
 use whyidle_analysis::tree::{Context, NONE};
-use whyidle_model::{DeviceProperties, HostId, HostKind, Sym, Trace};
+use whyidle_model::{DeviceProperties, HostId, HostKind, Recorder, Sym, Trace, Vendor};
 use whyidle_replay::models;
 use whyidle_replay::profiler_cost::{Ruler, without_profiler};
 use whyidle_replay::program::Program;
@@ -117,13 +117,16 @@ impl<'a> Case<'a> {
         if let Some(replayed) = replay.as_mut() {
             if basis == Basis::Traced && !replayed.is_usable() {
                 refused = Some(Refused::Replay);
+            } else if basis == Basis::Traced && trace.meta.recorder == Recorder::TorchNpu {
+                // What that profiler costs was never measured.
+                refused = Some(Refused::Uncalibrated);
             } else if basis == Basis::Traced {
                 let found = unprofiled::estimate(
                     &replayed.program,
                     &facts.works,
                     &replayed.lengths,
                     replayed.steps.clone(),
-                    trust(&ruler, several_ranks),
+                    trust(&ruler, several_ranks, facts.vendor),
                 );
                 match found {
                     Ok(found) => {
@@ -451,9 +454,11 @@ impl Replayed {
     }
 }
 
-fn trust(ruler: &Ruler, several_ranks: bool) -> Trust {
+/// The profiler's cost was fitted on CUDA; ROCm's calls are traced by another library.
+fn trust(ruler: &Ruler, several_ranks: bool, vendor: Vendor) -> Trust {
     match (ruler.operator, several_ranks) {
         (None, _) => Trust::Uncalibrated,
+        _ if vendor != Vendor::Nvidia => Trust::Uncalibrated,
         (Some(_), true) => Trust::SeveralRanks,
         (Some(_), false) => Trust::OneRank,
     }

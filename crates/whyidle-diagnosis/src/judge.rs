@@ -33,7 +33,7 @@ pub struct Wanted {
 #[must_use]
 pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted) -> Option<Verdict> {
     let shown = cases.first()?;
-    let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| (cause.check)(shown)).collect();
+    let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| cause.find(shown)).collect();
     keep_the_specific(&mut findings);
     let step = shown.step.ns;
     findings.sort_by_key(|finding| {
@@ -237,6 +237,15 @@ fn step_notes(case: &Case<'_>) -> Vec<QualityNote> {
             1,
             Message::new("note-graph-unrecorded").share("share", share),
         );
+    }
+    let unknown: Vec<_> = CAUSES.iter().filter(|cause| !cause.holds(case)).collect();
+    if !unknown.is_empty() {
+        let causes = unknown.iter().map(|cause| Arg::Name(cause.id.to_owned())).collect();
+        let text = Message::new("note-not-judged")
+            .name("vendor", case.facts.vendor.name())
+            .count("count", unknown.len())
+            .with("causes", Arg::List(causes));
+        note("not-judged", Severity::Info, unknown.len(), text);
     }
     let host_python = case.share(case.line(Line::HostPython).ns);
     if !case.has_stacks() && host_python > 0.10 {

@@ -17,10 +17,7 @@ pub(crate) fn ladder(case: &Case<'_>, findings: &[Finding], ruling: &Ruling) -> 
     let worth = |finding: &&Finding| finding.gain.is_some() && (!ruling.healthy || is_work(finding.cause));
     let candidates = findings.iter().filter(worth).take(TRIED);
     let mut open: Vec<(&'static str, Edit<'_>)> = candidates
-        .filter_map(|finding| {
-            let lever = cause(finding.cause).and_then(|cause| cause.lever)?;
-            Some((finding.cause, (lever.edit)(case, None)?))
-        })
+        .filter_map(|finding| Some((finding.cause, cause(finding.cause)?.edit(case, None)?)))
         .collect();
     let Some(at) = open.iter().position(|(cause, _)| *cause == ruling.primary) else { return Vec::new() };
     let mut taken = vec![open.remove(at)];

@@ -162,11 +162,15 @@ pub(crate) fn answer(case: &Case<'_>, asked: &WhatIf) -> Answer {
     let mut edits: Vec<Edit<'_>> = Vec::new();
     for (id, setting) in &asked.remedies {
         let Some(cause) = cause(id) else { continue };
-        let edit = cause.lever.and_then(|lever| (lever.edit)(case, setting.as_ref()));
+        let edit = cause.edit(case, setting.as_ref());
         match edit {
             Some(edit) => {
                 notes.extend(remarks(case, id, setting.as_ref()));
                 edits.push(edit);
+            }
+            None if !cause.holds(case) => {
+                let vendor = case.facts.vendor.name();
+                notes.push(Message::new("what-if-other-device").name("cause", *id).name("vendor", vendor));
             }
             None => notes.push(why_not(case, id, setting.as_ref())),
         }

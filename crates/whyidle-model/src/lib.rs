@@ -42,7 +42,7 @@ pub use memory::{
     AllocatorAction, AllocatorEvents, AllocatorSettings, BlockState, Blocks, MemoryMark, MemorySnapshot,
     MemoryStacks, MemorySummary, Segments, SummaryRow, Times,
 };
-pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread};
+pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread, Vendor};
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
 pub use ncu::{NcuKernels, NcuMetric, NcuStall};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};

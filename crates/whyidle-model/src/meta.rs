@@ -32,6 +32,30 @@ pub struct Distributed {
     pub groups: Vec<(String, String, Vec<u32>)>,
 }
 
+/// Who made the device that a trace shows: what some rules and remedies rest on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Vendor {
+    /// NVIDIA: CUDA.
+    #[default]
+    Nvidia,
+    /// AMD: ROCm.
+    Amd,
+    /// Huawei: Ascend.
+    Huawei,
+}
+
+impl Vendor {
+    /// Its name, as it writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nvidia => "NVIDIA",
+            Self::Amd => "AMD",
+            Self::Huawei => "Huawei",
+        }
+    }
+}
+
 /// What recorded a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recorder {
@@ -40,6 +64,8 @@ pub enum Recorder {
     Pytorch,
     /// Nsight Systems.
     NsightSystems,
+    /// The profiler of `torch_npu`, for Ascend.
+    TorchNpu,
 }
 
 impl Recorder {
@@ -49,6 +75,7 @@ impl Recorder {
         match self {
             Self::Pytorch => "kineto",
             Self::NsightSystems => "nsys",
+            Self::TorchNpu => "torch_npu",
         }
     }
 }

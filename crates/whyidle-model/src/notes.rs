@@ -81,6 +81,8 @@ codes! {
     TracerWarning = "tracer-warning", Suspect;
     /// Further processes of the file that used GPUs.
     OtherProcesses = "other-processes", Info;
+    /// Of a kind of device that the reader was never tried on: it follows the documented form of its traces.
+    UntestedDevice = "untested-device", Suspect;
     /// Events of a kind that whyidle does not use.
     Unused = "unused", Info;
     /// Events of an accelerator that whyidle does not know.

@@ -1,6 +1,6 @@
 //! Files in, model out: the only crate that parses.
 //!
-//! * [`read_trace`], [`read_trace_from`] – one trace of PyTorch's profiler, plain or gzipped,
+//! * [`read_trace`], [`read_trace_from`] – one trace of PyTorch's profiler (or of `torch_npu`'s), plain or gzipped,
 //!   or one process of an export of Nsight Systems, as a [`Trace`]. Reading goes on for as long as there is anything to read: what was
 //!   dropped, mended or doubted on the way is counted in [`Trace::notes`].
 //! * [`find_traces`] – the traces that a path stands for.
@@ -15,6 +15,7 @@
 //! * [`written`] – files that are written, whole or not at all.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
+mod ascend;
 mod budget;
 mod check;
 mod dcgm;

@@ -15,7 +15,8 @@ pub(crate) const HEAD: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// A trace of the PyTorch profiler, or another list of Chrome trace events.
+    /// A trace of the PyTorch profiler, or another list of Chrome trace events: whether it is `torch_npu`'s, only its
+    /// end may say.
     Kineto,
     /// A dump of PyTorch's flight recorder, as a pickle or JSON.
     Flight,

@@ -2,6 +2,7 @@
 //! with a gradient scaler that it does not need.
 
 use whyidle_analysis::shapes::DType;
+use whyidle_model::Vendor;
 use whyidle_replay::models::precision::{TypesSeen, precision, precision_in, tf32, types_seen};
 use whyidle_replay::models::{Fact, KernelChange};
 
@@ -15,6 +16,10 @@ use crate::what_if::Setting;
 
 const BF16_CODE: &str = "torch.backends.cuda.matmul.fp32_precision = \"tf32\"
 with torch.autocast(\"cuda\", dtype=torch.bfloat16):
+    loss = model(batch)";
+
+/// Where TF32 is not PyTorch's to switch on.
+const BF16_ALONE_CODE: &str = "with torch.autocast(\"cuda\", dtype=torch.bfloat16):
     loss = model(batch)";
 
 const FP16_CODE: &str = "scaler = torch.amp.GradScaler()
@@ -43,7 +48,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
 /// Products that could run in 16 bits.
 fn products(case: &Case<'_>, change: &KernelChange, seen: TypesSeen) -> Option<Finding> {
     let mut evidence: Vec<_> = rates(&change.evidence).into_iter().collect();
-    if let Some(ns) = change.evidence.fact(Fact::Tf32SavedNs).filter(|&ns| ns > 0.0) {
+    let tf32 = has_tf32(case);
+    if let Some(ns) = change.evidence.fact(Fact::Tf32SavedNs).filter(|&ns| tf32 && ns > 0.0) {
         evidence.push(timed(Message::new("ev-tf32-alone").time("time", ns as i64), ns as i64, None));
     }
     if case.share(seen.cast_ns_per_step) >= WORTH {
@@ -52,9 +58,14 @@ fn products(case: &Case<'_>, change: &KernelChange, seen: TypesSeen) -> Option<F
         evidence.push(counted(text, count));
     }
     let half = half_type(case);
-    let code = if half == "bf16" { BF16_CODE } else { FP16_CODE };
+    let code = match (half, tf32) {
+        ("bf16", true) => BF16_CODE,
+        ("bf16", false) => BF16_ALONE_CODE,
+        _ => FP16_CODE,
+    };
     let steps = ["fix-precision-tf32", "fix-precision-loss", "fix-precision-scaler"];
-    let remedy = remedy(Message::new("fix-compute-precision").name("type", half), &steps, code);
+    let steps = if tf32 { &steps[..] } else { &steps[1..] };
+    let remedy = remedy(Message::new("fix-compute-precision").name("type", half), steps, code);
     kernel_finding(case, "compute.precision", change, edit(case, None), evidence, remedy)
 }
 
@@ -64,6 +75,9 @@ fn products(case: &Case<'_>, change: &KernelChange, seen: TypesSeen) -> Option<F
 pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
     let wanted = Setting::word(setting);
     if wanted == Some("tf32") {
+        if !has_tf32(case) {
+            return None;
+        }
         let model = tf32(case.trace, case.facts, case.models())?;
         let change = Change { what: "tf32", from: Some("fp32".to_owned()), to: Some("tf32".to_owned()) };
         return Some(Edit::of_kernels(case, change, model));
@@ -78,10 +92,18 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<
     Some(Edit::of_kernels(case, change, model).with_slower_host(AUTOCAST_HOST).slowing_host(UNSURE_HOST))
 }
 
-/// The 16-bit type that the GPU's tensor cores take: fp16 before Ampere.
+/// Whether PyTorch can put fp32 products into TF32 here. AMD's MI200 has no such type, and what MI300 has is no
+/// setting of PyTorch's.
+fn has_tf32(case: &Case<'_>) -> bool {
+    case.facts.vendor == Vendor::Nvidia
+}
+
+/// The 16-bit type that the GPU's tensor cores take: fp16 on NVIDIA's before Ampere. AMD's numbers of architectures
+/// are no compute capabilities; all its parts whose rates are known take bf16.
 fn half_type(case: &Case<'_>) -> &'static str {
     let major = case.properties().map_or(0, |gpu| gpu.compute_capability.0);
-    if (1..BF16_SINCE).contains(&major) { "fp16" } else { "bf16" }
+    let before = case.facts.vendor == Vendor::Nvidia && (1..BF16_SINCE).contains(&major);
+    if before { "fp16" } else { "bf16" }
 }
 
 /// Gradient scaling beside bf16, whose range needs none.

@@ -37,6 +37,9 @@ struct Copies {
     count: i64,
     pageable: i64,
     pageable_ns: i64,
+    /// Of memory that the record does not name.
+    unnamed: i64,
+    unnamed_ns: i64,
     bytes: u64,
     ns: i64,
     pinned_rates: Vec<f64>,
@@ -47,11 +50,11 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     let gain = edit(case, None).and_then(|edit| gain(case, &edit));
     let copies = copies(case);
     let mut evidence = vec![line_evidence(case, Line::DataTransfer)];
-    let text = Message::new("ev-copies")
+    let text = Message::new(if copies.unnamed > 0 { "ev-copies-unnamed" } else { "ev-copies" })
         .count("count", copies.count)
         .with("bytes", crate::message::Arg::Bytes(i64::try_from(copies.bytes).unwrap_or(i64::MAX)))
-        .time("time", copies.ns)
-        .count("pageable", copies.pageable);
+        .time("time", copies.ns);
+    let text = if copies.unnamed > 0 { text } else { text.count("pageable", copies.pageable) };
     evidence.push(timed(text, copies.ns, None));
     if copies.bytes > 0 {
         let rate = copies.rate();
@@ -60,6 +63,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
     }
     let (summary, code) = if copies.are_pageable() {
         (Message::new("fix-data-transfer-pageable"), CODE)
+    } else if copies.are_unnamed() {
+        (Message::new("fix-data-transfer-unnamed"), CODE)
     } else {
         (Message::new("fix-data-transfer-pinned"), BESIDE)
     };
@@ -75,8 +80,9 @@ pub(super) fn edit<'a>(case: &'a Case<'_>, _: Option<&Setting>) -> Option<Edit<'
     }
     let pinned = median(copies.pinned_rates.clone()).unwrap_or(PINNED_RATE);
     let speed_up = if copies.pageable > 0 { (pinned / copies.rate().max(1.0)).max(1.0) } else { 1.0 };
-    let what = if copies.are_pageable() { "pinned" } else { "overlapped" };
-    Some(Edit::new(change(what), Method::Replay, move |program, lengths| {
+    let pins = copies.are_pageable() || copies.are_unnamed();
+    let change = if pins { change("pinned") } else { change("overlapped") };
+    Some(Edit::new(change, Method::Replay, move |program, lengths| {
         asynchronous_transfers(program, &case.facts.works, lengths, speed_up);
     }))
 }
@@ -86,6 +92,11 @@ impl Copies {
     /// what the GPU waits for.
     fn are_pageable(&self) -> bool {
         2 * self.pageable_ns > self.ns
+    }
+
+    /// Copies of memory that the record does not name take most of the time: whether it was pinned is not known.
+    fn are_unnamed(&self) -> bool {
+        2 * self.unnamed_ns > self.ns
     }
 
     /// Bytes per second.
@@ -111,6 +122,10 @@ fn copies(case: &Case<'_>) -> Copies {
                 copies.pageable += 1;
                 copies.pageable_ns += gpu.dur[at];
             }
+            if kind == CopyKind::HostToDevice {
+                copies.unnamed += 1;
+                copies.unnamed_ns += gpu.dur[at];
+            }
             copies.bytes += gpu.bytes[at];
             copies.ns += gpu.dur[at];
             if kind == CopyKind::HostToDevicePinned && gpu.bytes[at] >= LARGE && gpu.dur[at] > 0 {
@@ -122,6 +137,8 @@ fn copies(case: &Case<'_>) -> Copies {
     copies.count /= count;
     copies.pageable /= count;
     copies.pageable_ns /= count;
+    copies.unnamed /= count;
+    copies.unnamed_ns /= count;
     copies.bytes /= count as u64;
     copies.ns /= count;
     copies

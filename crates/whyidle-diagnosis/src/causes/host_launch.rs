@@ -8,7 +8,7 @@ use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::kernelclass::Work;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::{Context, NONE};
-use whyidle_model::{GpuId, GpuKind, HostId, Sym};
+use whyidle_model::{GpuId, GpuKind, HostId, Sym, Vendor};
 use whyidle_replay::edits::{LONG_STRETCH_NS, cuda_graphs};
 use whyidle_replay::models::elementwise;
 use whyidle_replay::program::{HostNode, HostStep};
@@ -17,7 +17,7 @@ use super::support::{change, counted, finding, line_evidence, places, remedy, sh
 use crate::case::{Case, shapes_vary};
 use crate::edit::{Edit, gain};
 use crate::message::Message;
-use crate::verdict::{Estimate, Finding, Method};
+use crate::verdict::{Change, Estimate, Finding, Method};
 use crate::what_if::Setting;
 
 /// What a launch and a graph's node cost the host differs this much between programs and machines, as a share of the
@@ -58,35 +58,63 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         launches.short_share,
     ));
     evidence.extend(places(case, Line::HostLaunch, 3));
-    let (summary, steps): (_, &[_]) = if launches.graphs > 0 {
-        ("fix-host-launch-graphs", &["fix-launch-batch", "fix-launch-outside-graph"])
-    } else {
-        ("fix-host-launch", &["fix-launch-batch", "fix-launch-static", "fix-launch-accumulation"])
+    let in_use = launches.graphs > 0;
+    let (summary, steps, code): (_, &[_], _) = match (case.facts.vendor, in_use) {
+        (Vendor::Nvidia, true) => {
+            ("fix-host-launch-graphs", &["fix-launch-batch", "fix-launch-outside-graph"], CODE)
+        }
+        (Vendor::Nvidia, false) => {
+            ("fix-host-launch", &["fix-launch-batch", "fix-launch-static", "fix-launch-accumulation"], CODE)
+        }
+        (Vendor::Amd, true) => {
+            ("fix-host-launch-graphs-hip", &["fix-launch-batch", "fix-launch-outside-graph"], CODE)
+        }
+        (Vendor::Amd, false) => (
+            "fix-host-launch-hip",
+            &["fix-launch-batch", "fix-launch-static-hip", "fix-launch-accumulation"],
+            CODE,
+        ),
+        (Vendor::Huawei, _) => ("fix-host-launch-batch", &["fix-launch-batch", "fix-launch-queue"], ""),
     };
-    Some(finding(case, "host.launch", cost, gain, evidence, remedy(Message::new(summary), steps, CODE)))
+    Some(finding(case, "host.launch", cost, gain, evidence, remedy(Message::new(summary), steps, code)))
+}
+
+/// Graphs of launches as a change; `None` where nothing is known of them.
+fn graphs_of(vendor: Vendor) -> Option<Change> {
+    match vendor {
+        Vendor::Nvidia => Some(change("cuda_graphs")),
+        Vendor::Amd => Some(change("hip_graphs")),
+        Vendor::Huawei => None,
+    }
 }
 
 /// Forward and backward launched as CUDA graphs, unless operators that prepare anew are what takes long; `fused`: element-wise operators fused, and the launches of those
 /// that go, go too.
 pub(super) fn edit<'a>(case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
     match Setting::word(setting) {
+        // Compilers that fuse are known of CUDA and ROCm alone.
+        Some("fused") if case.facts.vendor == Vendor::Huawei => None,
         Some("fused") => {
             let model = elementwise::elementwise(case.trace, case.facts, case.models())?;
             Some(Edit::of_kernels(case, change("compile"), model))
         }
         None if slow_operator(case).is_some() => Some(prepared()),
-        _ => Some(
-            Edit::new(change("cuda_graphs"), graphs_method(case), |program, lengths| {
+        _ => {
+            let graphs = graphs_of(case.facts.vendor)?;
+            let edit = Edit::new(graphs, graphs_method(case), |program, lengths| {
                 cuda_graphs(program, lengths, |node| accumulates_gradient(case, node));
-            })
-            .doubted(LAUNCH_COST_VARIES),
-        ),
+            });
+            Some(edit.doubted(LAUNCH_COST_VARIES))
+        }
     }
 }
 
 /// In compiled regions guards and wrappers stay on the host, and the trace does not tell them from launching: there the
-/// gain is an upper limit.
+/// gain is an upper limit. So it is on AMD's devices: what a graph's node costs was measured with CUDA.
 fn graphs_method(case: &Case<'_>) -> Method {
+    if case.facts.vendor != Vendor::Nvidia {
+        return Method::Bound;
+    }
     let compiled = |name: &str| name.starts_with("Torch-Compiled Region");
     let any = case.trace.host.name.iter().any(|&name| compiled(case.trace.names.get(name)));
     if any { Method::Bound } else { Method::Model }

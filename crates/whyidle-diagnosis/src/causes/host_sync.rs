@@ -6,7 +6,7 @@
 //! `nonzero`, boolean masks, printing a tensor and clipping by a norm that is read back do.
 
 use whyidle_analysis::hostclass::HostClass;
-use whyidle_analysis::kernelclass::Work;
+use whyidle_analysis::kernelclass::{CopyKind, Work};
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
 use whyidle_model::{GpuId, HostId};
@@ -79,9 +79,11 @@ fn callers(case: &Case<'_>) -> Vec<Evidence> {
         let id = HostId::from_index(row);
         let blocks = match tree.class(trace, id) {
             HostClass::Synchronise => trace.host.kind[row] != whyidle_model::HostKind::Python,
-            HostClass::Copy => tree
-                .copy_kind(trace, id)
-                .is_some_and(|kind| kind == whyidle_analysis::kernelclass::CopyKind::DeviceToHostPageable),
+            HostClass::Copy => match tree.copy_kind(trace, id) {
+                Some(CopyKind::DeviceToHostPageable) => true,
+                Some(CopyKind::DeviceToHost) => tree.outlasts_its_copy(trace, id),
+                _ => false,
+            },
             _ => false,
         };
         let inside = || case.device.steps.launched_at(trace.host.start[row]).is_some();

@@ -6,7 +6,7 @@
 use whyidle_analysis::hostclass::HostClass;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::tree::Context;
-use whyidle_model::{HostId, HostKind};
+use whyidle_model::{HostId, HostKind, Vendor};
 use whyidle_replay::edits::remove_contexts;
 
 use super::support::{change, counted, finding, has_context, line_evidence, places, remedy, worth};
@@ -28,10 +28,16 @@ pub(super) fn check(case: &Case<'_>) -> Option<Finding> {
         takes + returns,
     ));
     evidence.extend(places(case, Line::Allocator, 2));
-    let summary =
-        Message::new(if returns > 0 { "fix-memory-allocator" } else { "fix-memory-allocator-grow" });
+    // Segments that expand rest on CUDA's virtual memory.
+    let expands = case.facts.vendor == Vendor::Nvidia;
+    let summary = Message::new(match (returns > 0, expands) {
+        (true, _) => "fix-memory-allocator",
+        (false, true) => "fix-memory-allocator-grow",
+        (false, false) => "fix-memory-allocator-shapes",
+    });
     let steps = ["fix-allocator-shapes", "fix-allocator-trap"];
-    Some(finding(case, "memory.allocator", cost, gain, evidence, remedy(summary, &steps, CODE)))
+    let code = if expands { CODE } else { "" };
+    Some(finding(case, "memory.allocator", cost, gain, evidence, remedy(summary, &steps, code)))
 }
 
 /// Memory neither taken from the driver nor given back in the steps; with it go the waits that this forces.

@@ -37,6 +37,8 @@ pub(crate) use host_launch::Launches;
 pub(crate) use memory_headroom::traced_peak;
 pub(crate) use memory_recompute::{recomputation, without_recomputation};
 
+use whyidle_model::Vendor;
+
 use crate::case::Case;
 use crate::edit::Edit;
 use crate::verdict::Finding;
@@ -54,6 +56,33 @@ pub struct Cause {
     pub check: fn(&Case<'_>) -> Option<Finding>,
     /// Its remedy as an edit of the replay, if it has one that can be replayed.
     pub lever: Option<Lever>,
+    /// Whose devices its rule, remedy and gain are known to hold for: on others nothing is claimed.
+    pub holds_on: &'static [Vendor],
+}
+
+/// Causes whose rule rests on nothing that differs between devices.
+const ANY: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd, Vendor::Huawei];
+/// Rates, kernel libraries and compilers that are known of CUDA and ROCm alone.
+const GPUS: &[Vendor] = &[Vendor::Nvidia, Vendor::Amd];
+/// What is known of NVIDIA's tensor cores and kernel libraries alone.
+const NVIDIA: &[Vendor] = &[Vendor::Nvidia];
+
+impl Cause {
+    /// Whether what it rests on is known of the case's device.
+    pub(crate) fn holds(&self, case: &Case<'_>) -> bool {
+        self.holds_on.contains(&case.facts.vendor)
+    }
+
+    /// The finding, if the cause holds.
+    pub(crate) fn find(&self, case: &Case<'_>) -> Option<Finding> {
+        if self.holds(case) { (self.check)(case) } else { None }
+    }
+
+    /// The edit of its remedy; `None` where the trace holds nothing of it, or the device is another one's.
+    pub(crate) fn edit<'a>(&self, case: &'a Case<'_>, setting: Option<&Setting>) -> Option<Edit<'a>> {
+        let lever = self.lever.filter(|_| self.holds(case))?;
+        (lever.edit)(case, setting)
+    }
 }
 
 /// A remedy that can be replayed.
@@ -66,7 +95,7 @@ pub struct Lever {
 }
 
 macro_rules! causes {
-    ($($id:literal => $module:ident $(takes $takes:expr)?),* $(,)?) => {
+    ($($id:literal => $module:ident on $vendors:ident $(takes $takes:expr)?),* $(,)?) => {
         /// Every cause that one trace can show, with what may be given to its remedy.
         pub const CAUSES: &[Cause] = &[$(Cause {
             id: $id,
@@ -74,6 +103,7 @@ macro_rules! causes {
             limit: concat!("limit-", $id),
             check: $module::check,
             lever: causes!(@lever $module $($takes)?),
+            holds_on: $vendors,
         }),*];
     };
     (@lever $module:ident $takes:expr) => { Some(Lever { takes: $takes, edit: $module::edit }) };
@@ -81,32 +111,32 @@ macro_rules! causes {
 }
 
 causes! {
-    "data.in_process" => data_in_process takes Takes::Count(MOST_WORKERS),
-    "data.workers" => data_workers takes Takes::Count(MOST_WORKERS),
-    "data.transfer" => data_transfer takes Takes::Nothing,
-    "host.launch" => host_launch takes Takes::OneOf(&["graphs", "fused"]),
-    "host.sync" => host_sync takes Takes::Nothing,
-    "host.python" => host_python takes Takes::Name,
-    "host.gc" => host_gc takes Takes::Nothing,
-    "host.optimizer" => host_optimizer takes Takes::Nothing,
-    "memory.allocator" => memory_allocator takes Takes::Nothing,
-    "memory.recompute" => memory_recompute takes Takes::Nothing,
-    "memory.headroom" => memory_headroom takes Takes::Count(MOST_TIMES),
-    "compile.recompile" => compile_recompile takes Takes::Nothing,
-    "io.checkpoint" => io_checkpoint takes Takes::Nothing,
-    "io.logging" => io_logging takes Takes::Nothing,
-    "comm.exposed" => comm_exposed takes Takes::Count(MOST_TIMES),
-    "comm.unbucketed" => comm_unbucketed takes Takes::Nothing,
-    "comm.accumulation" => comm_accumulation takes Takes::Nothing,
-    "comm.sharding" => comm_sharding takes Takes::Nothing,
-    "comm.unsplit" => comm_unsplit,
-    "pipeline.bubble" => pipeline_bubble takes Takes::Count(MOST_MICRO_BATCHES),
-    "compute.precision" => compute_precision takes Takes::OneOf(&["tf32", "bf16", "fp16"]),
-    "compute.attention" => compute_attention takes Takes::Nothing,
-    "compute.elementwise" => compute_elementwise takes Takes::Nothing,
-    "compute.alignment" => compute_alignment takes Takes::Nothing,
-    "compute.padding" => compute_padding,
-    "compute.bound" => bound,
+    "data.in_process" => data_in_process on ANY takes Takes::Count(MOST_WORKERS),
+    "data.workers" => data_workers on ANY takes Takes::Count(MOST_WORKERS),
+    "data.transfer" => data_transfer on ANY takes Takes::Nothing,
+    "host.launch" => host_launch on ANY takes Takes::OneOf(&["graphs", "fused"]),
+    "host.sync" => host_sync on ANY takes Takes::Nothing,
+    "host.python" => host_python on ANY takes Takes::Name,
+    "host.gc" => host_gc on ANY takes Takes::Nothing,
+    "host.optimizer" => host_optimizer on GPUS takes Takes::Nothing,
+    "memory.allocator" => memory_allocator on ANY takes Takes::Nothing,
+    "memory.recompute" => memory_recompute on ANY takes Takes::Nothing,
+    "memory.headroom" => memory_headroom on ANY takes Takes::Count(MOST_TIMES),
+    "compile.recompile" => compile_recompile on ANY takes Takes::Nothing,
+    "io.checkpoint" => io_checkpoint on ANY takes Takes::Nothing,
+    "io.logging" => io_logging on ANY takes Takes::Nothing,
+    "comm.exposed" => comm_exposed on ANY takes Takes::Count(MOST_TIMES),
+    "comm.unbucketed" => comm_unbucketed on ANY takes Takes::Nothing,
+    "comm.accumulation" => comm_accumulation on ANY takes Takes::Nothing,
+    "comm.sharding" => comm_sharding on ANY takes Takes::Nothing,
+    "comm.unsplit" => comm_unsplit on ANY,
+    "pipeline.bubble" => pipeline_bubble on ANY takes Takes::Count(MOST_MICRO_BATCHES),
+    "compute.precision" => compute_precision on GPUS takes Takes::OneOf(&["tf32", "bf16", "fp16"]),
+    "compute.attention" => compute_attention on GPUS takes Takes::Nothing,
+    "compute.elementwise" => compute_elementwise on GPUS takes Takes::Nothing,
+    "compute.alignment" => compute_alignment on NVIDIA takes Takes::Nothing,
+    "compute.padding" => compute_padding on ANY,
+    "compute.bound" => bound on ANY,
 }
 
 /// More workers than any machine has cores are a slip.

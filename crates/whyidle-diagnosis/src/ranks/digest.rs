@@ -95,7 +95,7 @@ impl Digest {
             reduce(case, usable, before?, lengths, &rows)
         };
         let remedies = CAUSES.iter().filter_map(|cause| {
-            let edit = (cause.lever?.edit)(case, None)?;
+            let edit = cause.edit(case, None)?;
             let (lengths, terms) = applied(case, fitted.as_ref()?, &edit)?;
             let reduced = reduced(&lengths, fitted.as_ref())?;
             Some(Remedied { cause: cause.id, reduced, terms })

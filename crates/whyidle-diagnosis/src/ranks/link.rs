@@ -3,6 +3,8 @@
 use whyidle_analysis::links::{Slow, SlowPath, Why};
 use whyidle_analysis::ranks::bandwidth::{LARGE, Speed};
 use whyidle_analysis::ranks::matching::{Matched, Parties};
+use whyidle_analysis::vendor::vendor_of_product;
+use whyidle_model::Vendor;
 use whyidle_planner::by_product;
 
 use super::findings::{WORTH, kind_name};
@@ -155,7 +157,10 @@ fn finding(
     gain: Option<Gain>,
     evidence: Vec<Evidence>,
 ) -> Finding {
-    let steps = ["fix-link-p2p", "fix-link-nic", "fix-link-log"];
+    let gpu = ranks.own[shown].verdict.subject.gpu.as_deref();
+    let amd = gpu.is_some_and(|name| vendor_of_product(name) == Vendor::Amd);
+    let path = if amd { "fix-link-p2p-amd" } else { "fix-link-p2p" };
+    let steps = [path, "fix-link-nic", "fix-link-log"];
     let code = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH python train.py";
     Finding {
         cause: "comm.link",

@@ -9,6 +9,7 @@
     reason = "tests fail by panicking and say what they skip"
 )]
 
+mod ascend;
 mod calibration;
 mod gains;
 mod give_back;
@@ -17,4 +18,5 @@ mod lab;
 mod ledgers;
 mod public;
 mod ranks;
+mod rocm;
 mod support;

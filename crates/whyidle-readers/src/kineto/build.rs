@@ -10,6 +10,7 @@ use super::category::{Category, category, keeps_inputs};
 use super::event::{Arg, Args, Event, Member};
 use super::number::{self, NotANumber};
 use super::text::{Symbols, text};
+use crate::ascend::{Lanes, assemble};
 use crate::limits::{MAX_LENGTH, MAX_ROWS, MAX_TIME};
 use crate::places::Places;
 
@@ -22,6 +23,8 @@ pub(crate) struct Builder {
     streams: Places<i32, StreamId>,
     /// Of all threads that were named, also those without events.
     thread_names: FxHashMap<(i64, i64), Sym>,
+    /// What a bare list holds beside Kineto's events, until its end says whose it is.
+    lanes: Option<Lanes>,
     /// By symbol: whether an operator of this name keeps its `Concrete Inputs`.
     keeps_inputs: Vec<Option<bool>>,
 }
@@ -31,18 +34,47 @@ impl Builder {
     pub(crate) fn event(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
         self.trace.events += 1;
         match event[Member::Ph] {
+            // A task of Ascend's, whatever its category.
+            b"\"X\"" if self.lanes.is_some() && !args[Arg::TaskType].is_empty() => {
+                self.slice(event, args, at)
+            }
             b"\"X\"" => match category(event[Member::Cat]) {
                 Category::Host(kind) => self.host(kind, event, args, at),
                 Category::Gpu(kind) => self.gpu(kind, event, args, at),
                 Category::Sync => self.sync(event, args, at),
                 Category::Window => self.window(event),
                 Category::Foreign(device) => self.foreign(device, at),
+                Category::Unused if self.lanes.is_some() => self.slice(event, args, at),
                 Category::Unused => self.note(NoteCode::Unused, at),
             },
             b"\"i\"" | b"\"I\"" if event[Member::Name] == b"\"[memory]\"" => self.memory(event, args, at),
             b"\"M\"" if event[Member::Name] == b"\"thread_name\"" => self.thread_name(event, args),
-            b"\"M\"" => {}
-            _ => self.note(NoteCode::Unused, at),
+            b"\"M\"" => {
+                if let Some(lanes) =
+                    self.lanes.as_mut().filter(|_| event[Member::Name] == b"\"process_name\"")
+                {
+                    lanes.process(event, args);
+                }
+            }
+            phase => match &mut self.lanes {
+                Some(lanes) if matches!(phase, b"\"s\"" | b"\"f\"") => {
+                    lanes.flow(event, usable_start(event).ok(), at);
+                }
+                Some(lanes) => lanes.unused(at),
+                None => self.note(NoteCode::Unused, at),
+            },
+        }
+    }
+
+    /// The document is a bare list: it may be any profiler's.
+    pub(crate) fn expects_lanes(&mut self) {
+        self.lanes.get_or_insert_default();
+    }
+
+    fn slice(&mut self, event: &Event<'_>, args: &Args<'_>, at: u64) {
+        let names = (self.text(event[Member::Name]), self.text(args[Arg::TaskType]));
+        if let Some(lanes) = &mut self.lanes {
+            lanes.slice(event, args, Times::of(event), names, at);
         }
     }
 
@@ -220,31 +252,15 @@ impl Builder {
 
     /// Start and length; `None` (and a note) where the event cannot be placed in time.
     fn times(&mut self, event: &Event<'_>, at: u64) -> Option<(i64, i64)> {
-        let start = self.start(event, at)?;
-        let dur = match number::nanoseconds(event[Member::Dur]) {
-            Ok(dur) if dur > MAX_LENGTH => Err(NoteCode::AbsurdTime),
-            Ok(dur) if dur < 0 => {
-                self.note(NoteCode::NegativeDuration, at);
-                Ok(0)
-            }
-            Ok(dur) => Ok(dur),
-            Err(NotANumber::Missing) => {
-                self.note(NoteCode::NoDuration, at);
-                Ok(0)
-            }
-            Err(NotANumber::TooLarge) => Err(NoteCode::AbsurdTime),
-        };
-        dur.map_err(|code| self.note(code, at)).ok().map(|dur| (start, dur))
+        let Times { found, note } = Times::of(event);
+        if let Some(code) = note {
+            self.note(code, at);
+        }
+        found
     }
 
     fn start(&mut self, event: &Event<'_>, at: u64) -> Option<i64> {
-        let code = match number::nanoseconds(event[Member::Ts]) {
-            Ok(start) if start.abs() <= MAX_TIME => return Some(start),
-            Ok(_) | Err(NotANumber::TooLarge) => NoteCode::AbsurdTime,
-            Err(NotANumber::Missing) => NoteCode::NoStart,
-        };
-        self.note(code, at);
-        None
+        usable_start(event).map_err(|code| self.note(code, at)).ok()
     }
 
     fn thread(&mut self, event: &Event<'_>) -> ThreadId {
@@ -275,8 +291,52 @@ impl Builder {
                 thread.name = name;
             }
         }
+        if let Some(mut lanes) = self.lanes.take() {
+            if lanes.is_ascend() {
+                assemble(&mut lanes, &mut self.trace);
+            } else {
+                lanes.discard();
+            }
+            let (code, count, first) = lanes.left_over();
+            self.trace.notes.add_many(code, count, first);
+        }
         crate::check::check(&mut self.trace);
         self.trace
+    }
+}
+
+/// When an event was and how long it took, with what was wrong about that.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    /// Start and length, ns; `None` where it cannot be placed in time.
+    pub(crate) found: Option<(i64, i64)>,
+    /// What was mended, or why it cannot be placed.
+    pub(crate) note: Option<NoteCode>,
+}
+
+impl Times {
+    fn of(event: &Event<'_>) -> Self {
+        let start = match usable_start(event) {
+            Ok(start) => start,
+            Err(code) => return Self { found: None, note: Some(code) },
+        };
+        let (dur, note) = match number::nanoseconds(event[Member::Dur]) {
+            Ok(dur) if dur > MAX_LENGTH => (None, Some(NoteCode::AbsurdTime)),
+            Ok(dur) if dur < 0 => (Some(0), Some(NoteCode::NegativeDuration)),
+            Ok(dur) => (Some(dur), None),
+            Err(NotANumber::Missing) => (Some(0), Some(NoteCode::NoDuration)),
+            Err(NotANumber::TooLarge) => (None, Some(NoteCode::AbsurdTime)),
+        };
+        Self { found: dur.map(|dur| (start, dur)), note }
+    }
+}
+
+/// The start of an event, ns, or why it has none.
+fn usable_start(event: &Event<'_>) -> Result<i64, NoteCode> {
+    match number::nanoseconds(event[Member::Ts]) {
+        Ok(start) if start.abs() <= MAX_TIME => Ok(start),
+        Ok(_) | Err(NotANumber::TooLarge) => Err(NoteCode::AbsurdTime),
+        Err(NotANumber::Missing) => Err(NoteCode::NoStart),
     }
 }
 

@@ -83,7 +83,10 @@ impl<'w> Reader<'w> {
             self.window.consume(3);
         }
         match self.peek()? {
-            b'[' => self.events(),
+            b'[' => {
+                self.builder.expects_lanes();
+                self.events()
+            }
             b'{' => {
                 self.window.consume(1);
                 self.members().or_else(|Stop| {

@@ -68,6 +68,7 @@ members!(
         Tid = b"tid",
         Ts = b"ts",
         Dur = b"dur",
+        Id = b"id",
         Args = b"args",
     }
 );
@@ -109,5 +110,8 @@ members!(
         GroupRanks = b"Process Group Ranks",
         GroupSequence = b"Seq",
         Rank = b"Rank",
+        TaskType = b"Task Type",
+        Connection = b"connection_id",
+        NpuStream = b"Stream Id" | b"Physic Stream Id",
     }
 );

@@ -25,6 +25,11 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use build::Times;
+pub(crate) use event::{Arg, Args, Event, Member};
+pub(crate) use number::identity;
+pub(crate) use text::text;
+
 use whyidle_model::{NoteCode, Trace};
 
 use crate::ParserChoice;

@@ -85,9 +85,13 @@ fn digits(mut text: &[u8]) -> (u64, &[u8]) {
     (value, text)
 }
 
+/// Numbers in quotes may end with a tab, which CANN puts after them for spreadsheets.
 fn unquoted(raw: &[u8]) -> &[u8] {
     match raw {
-        [b'"', inner @ .., b'"'] => inner.trim_ascii(),
+        [b'"', inner @ .., b'"'] => {
+            let inner = inner.trim_ascii();
+            inner.strip_suffix(b"\\t").unwrap_or(inner)
+        }
         other => other,
     }
 }
@@ -210,6 +214,7 @@ mod tests {
             ("0e99999999999999999999", 0),
             ("\"5113547124035.760\"", 5_113_547_124_035_760),
             ("\" 7 \"", 7_000),
+            ("\"168.320\\t\"", 168_320),
             ("00000000000000000000000000000000000000000000000000012.5", 12_500),
         ] {
             assert_eq!(nanoseconds(text.as_bytes()), Ok(ns), "{text}");

@@ -2,6 +2,7 @@
 //! both parsers agree.
 
 mod agree;
+mod ascend;
 mod faults;
 mod flight;
 mod kinds;

@@ -63,6 +63,7 @@ what-if-takes-count = give a whole number from 1 to { $most }, as { $cause }=4
 what-if-takes-word = give one of { $words }
 what-if-takes-name = give part of a function's name, as { $cause }=validate
 what-if-nothing-there = The trace holds nothing of { $cause }: nothing to change.
+what-if-other-device = What is known of { $cause } is not known to hold on this device ({ $vendor }): nothing is predicted.
 what-if-no-replay = No prediction: the replay does not reproduce this trace well enough.
 what-if-twice = --what-if: { $cause } is asked for twice
 what-if-twice-hint = give each cause once; ask for another value with another --what-if

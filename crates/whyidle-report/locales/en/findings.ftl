@@ -119,6 +119,10 @@ ev-copies = { $count ->
     [0] none of them
    *[other] { $pageable } of them
 } from pageable memory
+ev-copies-unnamed = { $count ->
+    [one] 1 copy
+   *[other] { $count } copies
+} to the device per step, { $bytes }, { $time }; the trace does not say from which sort of memory
 ev-copy-rate = these copies run at { $rate } GB/s
 ev-launches = { $launches } kernels per step, half of them shorter than { $kernel }
 ev-launch-pace = in the trace, the host launches every { $time } (median, profiler included)
@@ -169,9 +173,13 @@ fix-data-in-process = Let worker processes load the data: num_workers 0 → { $w
 fix-data-workers = Raise num_workers from { $from } to { $to }.
 fix-data-workers-unknown = Give the DataLoader more workers, or make each item cheaper.
 fix-data-transfer-pageable = Pin the batches and copy them with non_blocking=True.
+fix-data-transfer-unnamed = Copy from pinned memory with non_blocking=True: the trace does not say whether these copies do.
 fix-data-transfer-pinned = Copy the next batch on a stream of its own while this one is computed.
 fix-host-launch = Launch more at once: CUDA graphs with torch.compile(mode="reduce-overhead"), or a larger batch.
 fix-host-launch-graphs = CUDA graphs are in use: bring into them what is still launched piece by piece, or use a larger batch.
+fix-host-launch-hip = Launch more at once: HIP graphs with torch.compile(mode="reduce-overhead"), or a larger batch.
+fix-host-launch-graphs-hip = HIP graphs are in use: bring into them what is still launched piece by piece, or use a larger batch.
+fix-host-launch-batch = Launch more at once: a larger batch, or fewer and larger operators.
 fix-host-sync = Read values back less often, or not at all.
 fix-host-python = Move the Python work between launches out of the step, or onto the GPU.
 fix-host-python-at = Look into { $function }: move its Python work out of the step, or onto the GPU.
@@ -180,6 +188,7 @@ fix-host-optimizer = Use the fused optimizer: fused=True.
 fix-host-optimizer-8bit = Use a fused optimizer if memory allows: the 8-bit one quantises every parameter in every step.
 fix-memory-allocator = Take empty_cache() out of the step, and keep shapes stable.
 fix-memory-allocator-grow = Keep shapes stable, or set expandable_segments:True, so that steps find their memory in the cache.
+fix-memory-allocator-shapes = Keep shapes stable, so that steps find their memory in the cache.
 fix-memory-recompute = Turn gradient checkpointing off: memory suffices.
 fix-memory-recompute-full = Checkpoint fewer layers, if memory can be found elsewhere.
 fix-memory-recompute-unknown = Turn gradient checkpointing off, if the peak without it fits.
@@ -209,6 +218,8 @@ fix-transfer-smaller = Send smaller types: uint8 images and int32 tokens, conver
 fix-transfer-trap = Pinning costs host time of its own; where the copies are hidden already, it brings nothing.
 fix-launch-batch = A larger batch makes kernels longer at the same number of launches.
 fix-launch-static = CUDA graphs need static shapes, and no value may be read back inside.
+fix-launch-static-hip = HIP graphs need static shapes, and no value may be read back inside.
+fix-launch-queue = torch_npu's task queue (TASK_QUEUE_ENABLE) launches from a second thread: make sure that it is not switched off.
 fix-launch-accumulation = Gradient accumulation does not make kernels longer, and compiling without graphs may not help.
 fix-launch-outside-graph = Accumulating gradients per parameter and the optimizer stay outside the graph: fused=True shortens the latter.
 fix-sync-where = Look for .item(), .cpu(), .tolist(), print(tensor), tensors in an if, and a norm from clip_grad_norm_ that is read.
@@ -242,7 +253,7 @@ fix-unbucketed-foreach = Where the loop must stay, flatten the gradients and red
 fix-no-sync-memory = With FSDP, no_sync() keeps unsharded gradients: check the memory.
 fix-sharding-memory = Parameters that are kept take their full size in memory from forward to backward.
 fix-sharding-prefetch = Larger units mean fewer gathers; prefetching starts them earlier.
-fix-sharding-stage = On one node with NVLink, ZeRO-2 (whole parameters) is often faster than ZeRO-3.
+fix-sharding-stage = On one node with fast links (NVLink, XGMI), ZeRO-2 (whole parameters) is often faster than ZeRO-3.
 fix-unsplit-all-ranks = Record all ranks over the same steps, put the traces into one directory, and give the directory.
 fix-bubble-interleave = Interleaved schedules shrink the bubble, at the price of more transfers.
 fix-bubble-balance = Uneven stages wait for the slowest; more micro-batches do not cure that.
@@ -301,6 +312,10 @@ note-outliers = { $count ->
 }
 note-outliers-periodic = Every { $period }th step stands out ({ $steps }): up to { $longest } against a median of { $median }.
 note-no-critical-path = No critical path: the replay does not reproduce this trace well enough.
+note-not-judged = { $count ->
+    [one] Not judged on this device ({ $vendor }), since what it rests on is not known to hold there
+   *[other] Not judged on this device ({ $vendor }), since what they rest on is not known to hold there
+}: { $causes }.
 note-graph-unrecorded = { $share } of the steps lies inside CUDA graphs of which the profiler recorded nothing; the ledger books it as waiting, although the GPU may have worked.
 note-one-step = Only one whole step could be analysed: how much steps vary is not known.
 note-unexplained = Nothing in the trace explains { $share } of the traced steps.

@@ -71,6 +71,7 @@ note-foreign-device = { $count ->
     [one] 1 event comes from an accelerator that whyidle does not know.
    *[other] { $count } events come from an accelerator that whyidle does not know.
 }
+note-untested-device = This trace is of an Ascend device. It is read by the documented form of such files, which was not tried on a file of a real device: check figures against another tool.
 note-over-budget = The file costs more than its budget of bytes, nesting, rows or time: what came after that was not read.
 note-table-full = The trace is larger than whyidle can hold: { $count ->
     [one] 1 event was left out.

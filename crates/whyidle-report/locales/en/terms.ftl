@@ -94,6 +94,7 @@ change-deferred = { $cause } deferred
 change-pinned = pinned memory and non_blocking copies
 change-overlapped = copies beside the computation
 change-cuda_graphs = CUDA graphs
+change-hip_graphs = HIP graphs
 change-compile = torch.compile
 change-fused = fused optimizer
 change-batch = batch { $setting }, per today's samples

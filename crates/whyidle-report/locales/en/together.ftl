@@ -107,6 +107,7 @@ fix-straggler-slower = Look at the GPU of rank { $rank }: clocks, temperature, o
 fix-straggler-host = Look at the host of rank { $rank }: cores, other processes, NUMA placement.
 fix-comm-link = Find out why the path is slow: peer-to-peer, the NIC, or a fallback.
 fix-link-p2p = NCCL_P2P_DISABLE and NCCL_SHM_DISABLE must not be set; `nvidia-smi topo -m` shows NVLink as NV#.
+fix-link-p2p-amd = NCCL_P2P_DISABLE and NCCL_SHM_DISABLE must not be set; `rocm-smi --showtopo` shows which GPUs XGMI links.
 fix-link-nic = Between hosts: the right interface (NCCL_SOCKET_IFNAME, NCCL_IB_HCA), and GPUDirect RDMA.
 fix-link-log = The log names the transport of every channel: P2P, SHM or NET.
 

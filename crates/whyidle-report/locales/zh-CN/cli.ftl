@@ -63,6 +63,7 @@ what-if-takes-count = 给出 1 到 { $most } 的整数，例如 { $cause }=4
 what-if-takes-word = 从 { $words } 中选一个
 what-if-takes-name = 给出函数名的一部分，例如 { $cause }=validate
 what-if-nothing-there = trace 里没有 { $cause } 的内容，没有可改的。
+what-if-other-device = { $cause } 的依据在这种设备（{ $vendor }）上是否成立未知，不作预测。
 what-if-no-replay = 不作预测：回放不能足够准确地重现这份 trace。
 what-if-twice = --what-if：{ $cause } 出现了两次
 what-if-twice-hint = 每个原因只写一次；要试另一个值就再加一个 --what-if

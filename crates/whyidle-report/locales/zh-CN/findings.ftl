@@ -115,6 +115,7 @@ ev-copies = 每步 { $count } 次拷贝到 GPU，共 { $bytes }、{ $time }；{ 
     [0] 没有一次来自可分页内存
    *[other] 其中 { $pageable } 次来自可分页内存
 }
+ev-copies-unnamed = 每步 { $count } 次拷贝到设备，共 { $bytes }、{ $time }；trace 没有记录来自哪种内存
 ev-copy-rate = 这些拷贝的速率是 { $rate } GB/s
 ev-launches = 每步 { $launches } 个 kernel，一半短于 { $kernel }
 ev-launch-pace = trace 中 CPU 每隔 { $time } 启动一次（中位数，含 profiler 开销）
@@ -158,9 +159,13 @@ fix-data-in-process = 让 worker 进程加载数据：num_workers 从 0 改为 {
 fix-data-workers = num_workers 从 { $from } 加到 { $to }
 fix-data-workers-unknown = 增加 DataLoader worker，或降低单个样本的处理开销
 fix-data-transfer-pageable = 把 batch 放进锁页内存，拷贝用 non_blocking=True
+fix-data-transfer-unnamed = 从锁页内存拷贝，并用 non_blocking=True：trace 没有记录这些拷贝来自哪种内存
 fix-data-transfer-pinned = 用单独的 stream 拷贝下一个 batch，与当前计算并行
 fix-host-launch = 一次启动更多工作：用 torch.compile(mode="reduce-overhead") 启用 CUDA graphs，或增大 batch
 fix-host-launch-graphs = 已经用了 CUDA graphs：把仍在逐个启动的部分也放进图里，或增大 batch
+fix-host-launch-hip = 一次启动更多工作：用 torch.compile(mode="reduce-overhead") 启用 HIP graphs，或增大 batch
+fix-host-launch-graphs-hip = 已经用了 HIP graphs：把仍在逐个启动的部分也放进图里，或增大 batch
+fix-host-launch-batch = 一次启动更多工作：增大 batch，或用更少、更大的算子
 fix-host-sync = 少从 GPU 取值，或者不取
 fix-host-python = 把启动间隙的 Python 工作移出 step，或放到 GPU 上
 fix-host-python-at = 看看 { $function }：把其中的 Python 工作移出 step，或放到 GPU 上
@@ -169,6 +174,7 @@ fix-host-optimizer = 改用 fused 优化器：fused=True
 fix-host-optimizer-8bit = 显存够的话，用 fused 优化器代替 8-bit 优化器（它每步都要量化每个参数）
 fix-memory-allocator = 从 step 里去掉 empty_cache()，并保持形状稳定
 fix-memory-allocator-grow = 保持形状稳定，或设置 expandable_segments:True，让每步都能从缓存里拿到显存
+fix-memory-allocator-shapes = 保持形状稳定，让每步都能从缓存里拿到显存
 fix-memory-recompute = 关掉梯度检查点（显存够用）
 fix-memory-recompute-full = 别处能省出显存的话，少用几层梯度检查点
 fix-memory-recompute-unknown = 峰值放得下的话，关掉梯度检查点
@@ -205,6 +211,8 @@ fix-transfer-smaller = 传小的数据类型，到 GPU 上再转换：图像用 
 fix-transfer-trap = 锁页本身也花 CPU 时间；拷贝本来就被掩盖时，锁页没有收益。
 fix-launch-batch = 增大 batch 让 kernel 变长，启动次数不变。
 fix-launch-static = CUDA graphs 要求静态形状，图内不能取值。
+fix-launch-static-hip = HIP graphs 要求静态形状，图内不能取值。
+fix-launch-queue = torch_npu 的任务队列（TASK_QUEUE_ENABLE）用第二个线程启动：确认没有把它关掉。
 fix-launch-accumulation = 梯度累积不会让 kernel 变长；不带 CUDA graphs 的编译不一定有用。
 fix-launch-outside-graph = 逐参数的梯度累加和优化器都在图外：fused=True 能缩短优化器这部分。
 fix-sync-where = 查找 .item()、.cpu()、.tolist()、print(tensor)、用 tensor 做 if 判断，以及读取 clip_grad_norm_ 的返回值。
@@ -238,7 +246,7 @@ fix-unbucketed-foreach = 如果必须保留循环，先把梯度拼平，再归�
 fix-no-sync-memory = FSDP 下，no_sync() 会把未分片的梯度留在显存里：先看显存够不够。
 fix-sharding-memory = 保留参数，就要在前向到反向之间占着完整参数的显存。
 fix-sharding-prefetch = 分片单元越大，all-gather 次数越少；预取让它更早开始。
-fix-sharding-stage = 单机有 NVLink 时，ZeRO-2（参数不分片）往往比 ZeRO-3 快。
+fix-sharding-stage = 单机有高速互连（NVLink、XGMI）时，ZeRO-2（参数不分片）往往比 ZeRO-3 快。
 fix-unsplit-all-ranks = 所有 rank 在相同的 step 上采集，trace 放进同一个目录，然后给出这个目录。
 fix-bubble-interleave = 交错调度能缩小气泡，代价是传输更多。
 fix-bubble-balance = 各段不均时都在等最慢的一段；增加 micro-batch 解决不了。
@@ -289,6 +297,7 @@ note-backlog = { $count } 个 GPU 活动（{ $time }）在 trace 开始前启动
 note-outliers = 有 { $count } 个 step 明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
 note-outliers-periodic = 每隔 { $period } 个 step 就有一个明显偏长（{ $steps }）：最长 { $longest }，中位数 { $median }。
 note-no-critical-path = 没有关键路径：回放不能足够准确地重现这份 trace。
+note-not-judged = 在这种设备（{ $vendor }）上没有判断 { $count } 项原因，因为其依据是否成立未知：{ $causes }。
 note-graph-unrecorded = 单步中有 { $share } 处于 CUDA graph 内部而 profiler 没有任何记录；账本把它记为等待，但 GPU 可能一直在工作。
 note-one-step = 只有一个完整的 step 可供分析：不知道各步相差多少。
 note-unexplained = trace 中的单步有 { $share } 找不到任何解释。

@@ -20,6 +20,7 @@ note-no-launch = { $count } 个 GPU 活动在 trace 里找不到启动它的调�
 note-no-activity = { $count } 次启动在 trace 里找不到对应的 GPU 活动：trace 先于 GPU 结束，或记录丢失。
 note-unused = { $count } 个事件属于 whyidle 不使用的类别。
 note-foreign-device = { $count } 个事件来自 whyidle 不认识的加速器。
+note-untested-device = 这份 trace 来自昇腾设备。whyidle 按文档描述的格式读取，没有用真实设备的文件测试过：请与其他工具的数字核对。
 note-over-budget = 文件超出了读取预算（字节、嵌套、行数或时间）：此后的内容没有读取。
 note-table-full = trace 超出 whyidle 的容量：{ $count } 个事件未计入。
 note-ranks-duplicate = 有 { $count } 份 dump 的 rank 与已读过的重复，没有采用。

@@ -94,6 +94,7 @@ change-deferred = 推迟{ $cause }
 change-pinned = 锁页内存加 non_blocking 拷贝
 change-overlapped = 拷贝与计算重叠
 change-cuda_graphs = CUDA graphs
+change-hip_graphs = HIP graphs
 change-compile = torch.compile
 change-fused = fused 优化器
 change-batch = batch { $setting }（按今天的样本数计）

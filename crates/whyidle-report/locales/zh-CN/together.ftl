@@ -83,6 +83,7 @@ fix-straggler-slower = 检查 rank { $rank } 的 GPU：频率、温度、卡上�
 fix-straggler-host = 检查 rank { $rank } 的主机：CPU 核、其他进程、NUMA 绑定
 fix-comm-link = 查清这条路径为什么慢：点对点直连、网卡，还是发生了回退
 fix-link-p2p = 不要设置 NCCL_P2P_DISABLE 和 NCCL_SHM_DISABLE；`nvidia-smi topo -m` 里 NVLink 显示为 NV#
+fix-link-p2p-amd = 不要设置 NCCL_P2P_DISABLE 和 NCCL_SHM_DISABLE；`rocm-smi --showtopo` 能看到哪些 GPU 之间有 XGMI
 fix-link-nic = 跨机：选对网卡（NCCL_SOCKET_IFNAME、NCCL_IB_HCA），并启用 GPUDirect RDMA
 fix-link-log = 日志会写明每个 channel 走的是 P2P、SHM 还是 NET
 

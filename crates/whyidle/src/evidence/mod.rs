@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use whyidle_diagnosis::{Input, Message, Verdict};
 use whyidle_model::MachineFacts;
-use whyidle_readers::{Format as FileFormat, ReadError, find_evidence, find_traces};
+use whyidle_readers::{Format as FileFormat, ReadError, find_evidence, find_traces, samples};
 use whyidle_report::{
     Contribution, EvidenceReport, Reached, machine_notes, render_evidence_json, render_evidence_markdown,
     render_evidence_text,
@@ -86,9 +86,6 @@ fn render(
 /// A verdict, or why there is none.
 type Outcome = Result<Verdict, NoVerdict>;
 
-/// Tables of a recording, which it reads itself.
-const TABLES: [&str; 6] = ["nvml.csv", "proc.csv", "threads.csv", "system.csv", "stacks.jsonl", "stacks.txt"];
-
 /// What was given, by kind.
 #[derive(Default)]
 struct Given {
@@ -120,7 +117,7 @@ impl Given {
                     FileFormat::Flight | FileFormat::Nccl => given.ranks.push((file, format)),
                     FileFormat::Ncu => given.kernels.push(file),
                     // A recording finds its own traces and samples.
-                    _ if path.is_dir() && name.is_some_and(|name| TABLES.contains(&&*name)) => {}
+                    _ if path.is_dir() && name.is_some_and(|name| samples::FILES.contains(&&*name)) => {}
                     _ if FileFormat::LOGS.contains(&format) => given.logs.push(file),
                     _ if path.is_dir() => {}
                     _ => given.traces.push(file),
