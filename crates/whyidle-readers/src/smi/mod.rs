@@ -19,7 +19,23 @@ use crate::logs::{Clock, Log, Rows};
 
 /// Whether text that begins with `head` is of `nvidia-smi`.
 pub(crate) fn is_print(head: &str) -> bool {
-    head.lines().any(|line| kind(line).is_some())
+    // A word in a document of another form may look like the name of a column.
+    if head.trim_start().starts_with(['{', '[', '<']) {
+        return false;
+    }
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty()).peekable();
+    while let Some(line) = lines.next() {
+        match kind(line) {
+            None => {}
+            Some(Kind::Query) => {
+                if lines.peek().is_none_or(|row| query::is_row(line, row)) {
+                    return true;
+                }
+            }
+            Some(_) => return true,
+        }
+    }
+    false
 }
 
 /// A part of a print.

@@ -39,6 +39,11 @@ pub(super) fn is_header(line: &str) -> bool {
         && names.iter().any(|(name, _)| TELLING.iter().any(|part| name.starts_with(part)))
 }
 
+/// Whether `row` may be a row below `header`: as many values.
+pub(super) fn is_row(header: &str, row: &str) -> bool {
+    fields(header).len() == fields(row).len()
+}
+
 /// Fields, which a comma and a space separate, so that a decimal comma separates nothing; spreadsheets save without the
 /// space, or with semicolons.
 fn fields(line: &str) -> Vec<String> {

@@ -49,7 +49,7 @@ fn other_evidence_stands_beside_the_verdict() {
     let contributed = evidence["contributions"].as_array().unwrap();
     let kinds: Vec<&str> = contributed.iter().map(|given| given["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds.len(), paths.len());
-    assert_eq!((kinds[0], kinds[1]), ("trace", "flight"));
+    assert_eq!((kinds[0], kinds[1]), ("kineto", "flight"));
     // The same page as by itself.
     let ranks = printed(&[&["ranks"], &paths[1..], &["--format", "json"]].concat());
     assert_eq!(evidence["ranks"], serde_json::from_str::<Value>(&ranks).unwrap());

@@ -8,6 +8,7 @@ mod help;
 mod instruments;
 mod layering;
 mod licences;
+mod logs;
 mod memory;
 mod plan;
 mod quick_look;

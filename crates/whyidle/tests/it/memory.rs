@@ -183,5 +183,5 @@ fn what_is_no_snapshot_is_refused_in_words() {
     assert!(hostile.err.contains("asks for code to be run"), "{}", hostile.err);
     let several = run(&["diagnose", "testdata/fed_small", "testdata/fed_small"]);
     assert_eq!(several.status, Some(2));
-    assert!(several.err.contains("several paths"), "{}", without_version(&several.err));
+    assert!(several.err.contains("several directories"), "{}", without_version(&several.err));
 }
