@@ -10,6 +10,7 @@
 //! * [`nccl`] – what NCCL logs of itself.
 //! * [`memory`] – CUDA memory snapshots: what was in use, and the peak.
 //! * [`samples`] – what was sampled of a run from outside.
+//! * [`progress`] – steps and losses, as a program prints them or the start-up hook writes them.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod check;
@@ -24,6 +25,7 @@ pub mod nccl;
 mod nsys;
 mod pickle;
 mod places;
+pub mod progress;
 pub mod recording;
 pub mod samples;
 mod sniff;

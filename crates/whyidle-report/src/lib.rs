@@ -7,9 +7,12 @@
 //! * [`render_plan_text`], [`render_plan_json`], [`render_plan_markdown`] – a plan;
 //!   [`plan_refusal_json`] – why there is none.
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
+//! * [`render_bench_text`], [`render_comparison_text`], [`render_history_text`] and their likes – experiments;
+//!   [`benchmark_row`] – a row of a table that people keep.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
+mod experiment;
 mod explain;
 mod instruments;
 mod json;
@@ -28,6 +31,11 @@ mod tests;
 mod text;
 
 pub use catalog::Catalog;
+pub use experiment::{
+    benchmark_header, benchmark_row, moment, render_bench_json, render_bench_markdown, render_bench_text,
+    render_comparison_json, render_comparison_markdown, render_comparison_text, render_history_json,
+    render_history_markdown, render_history_text, run_failed,
+};
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;

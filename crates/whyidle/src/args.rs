@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::experiment::options::{BenchOptions, CompareOptions, HistoryOptions};
 use crate::values::{duration, step_ms, step_range, whole};
 
 /// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
@@ -53,6 +54,12 @@ pub(crate) enum Command {
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where
     Ranks(RanksOptions),
+    /// Measure the step time of a program, and keep it
+    Bench(BenchOptions),
+    /// Say which of two programs is faster, from runs in pairs, and whether both learn alike
+    Compare(Box<CompareOptions>),
+    /// List what was measured
+    History(HistoryOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
@@ -89,7 +96,7 @@ const PIDS: RangeInclusive<i64> = 1..=1 << 22;
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks
+    /// Schema whyidle.verdict/1; others of plans, ranks and experiments
     Json,
     /// Markdown
     Md,

@@ -5,7 +5,7 @@
 //! their means, as a share of A's mean loss. It is allowed to be the tolerance, or twice what single runs of A lie away
 //! from A's mean, if that is more: training that is not seeded differs from itself.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::mean_and_deviation;
 
@@ -21,8 +21,47 @@ const OWN: f64 = 2.0;
 /// A loss, and where in the training it was printed: samples seen, or steps where those are not known.
 pub type Point = (f64, f64);
 
+/// Losses as JSON, which has no word for what is no number: that is written as text.
+///
+/// # Errors
+/// As the serializer.
+pub(crate) fn write<S: Serializer>(points: &[Point], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(points.iter().map(|(at, loss)| (at, Written::from(*loss))))
+}
+
+/// Losses from JSON.
+///
+/// # Errors
+/// As the deserializer.
+pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Point>, D::Error> {
+    let points = Vec::<(f64, Written)>::deserialize(from)?;
+    Ok(points.into_iter().map(|(at, loss)| (at, loss.into())).collect())
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Text(String),
+}
+
+impl From<f64> for Written {
+    fn from(loss: f64) -> Self {
+        if loss.is_finite() { Self::Number(loss) } else { Self::Text(loss.to_string()) }
+    }
+}
+
+impl From<Written> for f64 {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Number(loss) => loss,
+            Written::Text(text) => text.parse().unwrap_or(Self::NAN),
+        }
+    }
+}
+
 /// How two programs learn.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "found", rename_all = "kebab-case")]
 pub enum Losses {
     /// Alike, within what is allowed.
@@ -40,6 +79,7 @@ pub enum Losses {
         at: f64,
     },
     /// Too few losses were printed, or not over the same range.
+    #[default]
     Unknown,
 }
 

@@ -33,6 +33,8 @@ pub struct Steady {
     /// Its 95 % interval, from the means of ten batches: neighbouring steps are alike, single ones would make it too
     /// narrow. Absent for fewer than ten steps.
     pub interval_ns: Option<(i64, i64)>,
+    /// Stalls, set aside or not.
+    pub long: usize,
     /// Stalls that were set aside.
     pub stalls: usize,
     /// What they took beyond the mean.
@@ -48,6 +50,8 @@ pub struct Steady {
 pub enum Stalls {
     /// Where they are rare and without rhythm.
     SetAside,
+    /// Always: that they are rare is known from more runs than this one.
+    Always,
     /// Never.
     Keep,
 }
@@ -65,12 +69,18 @@ pub fn steady(steps: &[i64], stalls: Stalls) -> Option<Steady> {
     let stalled: Vec<i64> = rest.iter().filter(is_stall).copied().collect();
     let rhythm = outliers(rest).and_then(|found| found.period);
     let rare = stalled.len() as f64 <= RARE * rest.len() as f64;
-    let set_aside = stalls == Stalls::SetAside && rare && rhythm.is_none() && !stalled.is_empty();
+    let set_aside = !stalled.is_empty()
+        && match stalls {
+            Stalls::SetAside => rare && rhythm.is_none(),
+            Stalls::Always => stalled.len() < rest.len() / 2,
+            Stalls::Keep => false,
+        };
     let kept: Vec<f64> = rest.iter().filter(|ns| !(set_aside && is_stall(ns))).map(|&ns| ns as f64).collect();
     let (mean, _) = mean_and_deviation(&kept);
     let mean_ns = mean.round() as i64;
     let mut sorted = rest.to_vec();
     sorted.sort_unstable();
+    let long = stalled.len();
     let stalls = if set_aside { &stalled[..] } else { &[] };
     Some(Steady {
         warmup_steps: warmup.steps,
@@ -79,6 +89,7 @@ pub fn steady(steps: &[i64], stalls: Stalls) -> Option<Steady> {
         count: rest.len(),
         mean_ns,
         interval_ns: interval(&kept),
+        long,
         stalls: stalls.len(),
         stalls_ns: stalls.iter().map(|ns| ns - mean_ns).sum(),
         rhythm,

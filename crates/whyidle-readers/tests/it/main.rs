@@ -7,6 +7,7 @@ mod flight;
 mod kinds;
 mod mutations;
 mod nsys;
+mod progress;
 
 use whyidle_model::{NoteCode, Trace};
 use whyidle_readers::{ParserChoice, ReadError, ReadOptions, read_trace_from};

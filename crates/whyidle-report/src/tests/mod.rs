@@ -2,6 +2,7 @@
 //! and finished pages of hand-made verdicts.
 
 mod catalogues;
+mod experiment;
 mod pages;
 mod plan;
 mod sample;
