@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python lint bench bench-plan bench-ranks bench-watching accept
+.PHONY: help demo test test-fast test-python lint bench bench-plan bench-ranks bench-history bench-watching accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ bench-plan: ## how long a search of strategies takes
 bench-ranks: ## how the verdict on many ranks grows: CPU seconds and memory for 64, 1 024 and 4 096
 	$(CARGO) build --locked --release --package whyidle
 	python3 bench/ranks.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-history: ## how long ten thousand measured runs take to list
+	$(CARGO) build --locked --release --package whyidle
+	python3 bench/history.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
 
 bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle

@@ -13,7 +13,7 @@ const EXPERIMENTS: usize = 2_000;
 /// Steps of a run.
 const STEPS: usize = 600;
 /// Recordings: a small network on two CPU cores on which others compiled all the time.
-const RECORDINGS: [&str; 1] = ["noise_shared_cpu.txt"];
+const RECORDINGS: [&str; 2] = ["noise_shared_cpu.txt", "noise_shared_cpu_later.txt"];
 
 /// A small generator: the same experiments every time.
 struct Dice(u64);

@@ -14,7 +14,7 @@ use crate::values::{duration, step_ms, step_range, whole};
 #[command(version, disable_help_subcommand = true)]
 #[command(
     after_help = "Examples:\n  whyidle                    lists the training programs of this machine\n  \
-    whyidle attach 4711\n  whyidle top 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
+    whyidle attach 4711\n  whyidle run -- python train.py\n  whyidle trace trace.json.gz --step-ms 188"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -41,14 +41,14 @@ pub(crate) enum Command {
     Merge(MergeOptions),
     /// Say before anything runs whether a model fits, what a step takes and which strategy suits
     Plan(Box<crate::plan::PlanOptions>),
-    /// Start a program, watch it, ask it for a short trace, and give the verdict
+    /// Start a program, watch and trace it, and give the verdict
     Run(RunOptions),
     /// Watch a running program from outside, and give the verdict
     Attach(AttachOptions),
     /// Show GPUs, whom they wait for, stacks and history on a dashboard
     #[cfg(feature = "tui")]
     Top(TopOptions),
-    /// Check the machine, and a running program, for settings that cost speed
+    /// Check the machine, or a running program, for costly settings
     Check(CheckOptions),
     /// Give the verdict of a recording, with or without a trace in it
     Diagnose(DiagnoseOptions),
@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Ranks(RanksOptions),
     /// Measure the step time of a program, and keep it
     Bench(BenchOptions),
-    /// Say which of two programs is faster, from runs in pairs, and whether both learn alike
+    /// Say which of two programs is faster, from runs in pairs
     Compare(Box<CompareOptions>),
     /// List what was measured
     History(HistoryOptions),

@@ -16,13 +16,13 @@ pub(crate) struct Measuring {
     #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) for_: Duration,
     /// What the program prints right before a loss [default: usual forms]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) loss: Option<String>,
     /// What it prints right before the number of a step [default: usual forms]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) step: Option<String>,
     /// Put no start-up hook before it: steps are told from its output
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_hook: bool,
 }
 
@@ -60,7 +60,6 @@ pub(crate) struct BenchOptions {
 #[command(
     after_help = "Examples:\n  whyidle compare 'python train.py --workers 2' 'python train.py --workers 8'\n  \
     whyidle compare --set --workers=8 -- python train.py --workers 2\n  \
-    whyidle compare --set env:OMP_NUM_THREADS=1 -- python train.py\n  \
     whyidle compare --self-test -- python train.py\n  whyidle compare 12 15\n\n\
     Exit status: 0 a result, also that there is no clear difference; 1 none; 2 bad usage or no such program."
 )]
@@ -81,7 +80,7 @@ pub(crate) struct CompareOptions {
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
     pub(crate) counts: f64,
     /// How far the losses may be apart
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
     pub(crate) loss_tolerance: f64,
     #[command(flatten)]
     pub(crate) measuring: Measuring,

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod bad_input;
+mod experiments;
 mod help;
 mod instruments;
 mod layering;
