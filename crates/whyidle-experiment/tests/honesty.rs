@@ -9,7 +9,7 @@ use whyidle_experiment::stats::paired::{Answer, COUNTS, MOST_PAIRS, Plan, b_firs
 use whyidle_experiment::stats::steady::{Stalls, steady};
 
 /// Experiments per recording and effect.
-const EXPERIMENTS: usize = 2_000;
+const EXPERIMENTS: usize = 1_000;
 /// Steps of a run.
 const STEPS: usize = 600;
 /// Recordings: a small network on two CPU cores on which others compiled all the time.
