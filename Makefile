@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python lint bench bench-plan bench-ranks bench-memory bench-watching accept
+.PHONY: help demo test test-fast test-python lint bench bench-plan bench-ranks bench-memory bench-history bench-watching accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ bench-ranks: ## how the verdict on many ranks grows: CPU seconds and memory for 
 bench-memory: ## what reading a CUDA memory snapshot of a gigabyte costs: CPU seconds and memory
 	$(CARGO) build --locked --release --package whyidle
 	python3 bench/memory.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-history: ## how long ten thousand measured runs take to list
+	$(CARGO) build --locked --release --package whyidle
+	python3 bench/history.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
 
 bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle

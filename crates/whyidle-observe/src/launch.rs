@@ -99,7 +99,7 @@ impl Program {
 }
 
 /// No process of the group lives; one that is dead and waits for its parent to ask does not count.
-fn is_gone(group: Pid) -> bool {
+pub(crate) fn is_gone(group: Pid) -> bool {
     let lives = |process: procfs::process::Process| {
         process.stat().is_ok_and(|stat| stat.pgrp == group.as_raw_nonzero().get() && stat.state != 'Z')
     };

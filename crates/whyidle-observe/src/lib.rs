@@ -6,18 +6,25 @@
 //! * [`tree`] – which process drives which GPU, and which are its loader workers.
 //! * [`ondemand`] – asks a running PyTorch for a trace, over the socket that its profiler polls.
 //! * [`launch`] – starts a program in a process group of its own.
+//! * [`captured`] – starts a program to measure it: its output is kept, and it is ended as Ctrl-C would.
+//! * [`hook`] – has PyTorch programs write a line at each step.
+//! * [`surroundings`], [`neighbours`], [`turn`] – what a measurement is made on, who disturbs it, and that no other is
+//!   made at the same time.
 //!
 //! Everything is optional. What could not be had is a [`Missing`] with a code, and reaches the verdict.
 //! Times are Unix time: one clock for every sample, and for the traces of PyTorch too.
 #![cfg(target_os = "linux")]
 
+pub mod captured;
 pub mod check;
 pub mod clock;
 pub mod gpu;
+pub mod hook;
 mod jobs;
 pub mod launch;
 pub mod links;
 mod missing;
+pub mod neighbours;
 pub mod ondemand;
 mod pace;
 mod permission;
@@ -25,9 +32,11 @@ pub mod process;
 mod recorder;
 mod scratch;
 pub mod stacks;
+pub mod surroundings;
 mod system;
 pub mod torch;
 pub mod tree;
+pub mod turn;
 mod watch;
 
 pub use missing::Missing;

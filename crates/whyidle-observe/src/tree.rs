@@ -328,7 +328,7 @@ fn gpu_files(pid: u32) -> Vec<u32> {
     found.into_iter().collect()
 }
 
-fn environment(pid: u32) -> BTreeMap<String, String> {
+pub(crate) fn environment(pid: u32) -> BTreeMap<String, String> {
     let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     text.split('\0')

@@ -13,6 +13,7 @@
 //! * [`read_log`] – what `nvidia-smi`, DCGM, `iostat`, `top` and samplers of stacks print.
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`written`] – files that are written, whole or not at all.
+//! * [`progress`] – steps and losses, as a program prints them or the start-up hook writes them.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod ascend;
@@ -34,6 +35,7 @@ mod nsys;
 mod pickle;
 mod places;
 mod plain;
+pub mod progress;
 pub mod recording;
 pub mod samples;
 mod smi;

@@ -10,11 +10,14 @@
 //! * [`EvidenceReport`] and `render_evidence_*` – what was recorded beside traces and samples, below the verdict.
 //! * [`render_diff_text`], [`render_diff_json`], [`render_diff_markdown`] – what changed from one to another.
 //! * [`Sheet`] – the answer to a query.
+//! * [`render_bench_text`], [`render_comparison_text`], [`render_history_text`] and their likes – experiments;
+//!   [`benchmark_row`] – a row of a table that people keep.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
 mod diff;
 mod evidence;
+mod experiment;
 mod explain;
 mod instruments;
 mod json;
@@ -41,6 +44,11 @@ pub use diff::{render_diff_json, render_diff_markdown, render_diff_text};
 pub use evidence::{
     Contribution, EvidenceReport, Reached, render_evidence_json, render_evidence_markdown,
     render_evidence_text,
+};
+pub use experiment::{
+    benchmark_header, benchmark_row, moment, render_bench_json, render_bench_markdown, render_bench_text,
+    render_comparison_json, render_comparison_markdown, render_comparison_text, render_history_json,
+    render_history_markdown, render_history_text, run_failed,
 };
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};

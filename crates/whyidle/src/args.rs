@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::experiment::options::{BenchOptions, CompareOptions, HistoryOptions};
 use crate::values::{duration, step_ms, step_range, whole};
 
 /// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
@@ -59,18 +60,26 @@ pub(crate) enum Command {
     Sql(SqlOptions),
     /// Write a trace or recording for Perfetto, SQLite, flame graphs
     Export(ExportOptions),
+    /// Measure the step time of a program, and keep it
+    Bench(BenchOptions),
+    /// Say which of two programs is faster, from runs in pairs
+    Compare(Box<CompareOptions>),
+    /// List what was measured
+    History(HistoryOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
         cause: Option<String>,
     },
     /// Print a shell's completions
+    #[command(hide = true)]
     Completions {
         /// The shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
     /// Print the manual page
+    #[command(hide = true)]
     Man,
 }
 
@@ -95,7 +104,7 @@ const PIDS: RangeInclusive<i64> = 1..=1 << 22;
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1; whyidle.plan/1 of a plan, whyidle.ranks/1 of ranks, whyidle.diff/1 of a comparison
+    /// Schema whyidle.verdict/1; others of plans, ranks, comparisons and experiments
     Json,
     /// Markdown
     Md,

@@ -10,6 +10,7 @@ mod logs;
 mod memory;
 mod mutations;
 mod nsys;
+mod progress;
 
 use whyidle_model::{NoteCode, Trace};
 use whyidle_readers::{ParserChoice, ReadError, ReadOptions, read_trace_from};

@@ -3,6 +3,7 @@
 
 mod catalogues;
 mod diff;
+mod experiment;
 mod pages;
 mod plan;
 mod sample;

@@ -6,7 +6,7 @@ const SCREEN: (usize, usize) = (40, 100);
 
 #[test]
 fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
-    let live = [&["run"][..], &["attach"], &["check"], &["diagnose"], &["top"]];
+    let live = [&["run"][..], &["attach"], &["check"], &["diagnose"], &["top"], &["bench"], &["compare"]];
     let others = [
         &[][..],
         &["trace"],
@@ -17,6 +17,7 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["sql"],
         &["export"],
         &["plan"],
+        &["history"],
         &["explain"],
         &["completions"],
         &["man"],

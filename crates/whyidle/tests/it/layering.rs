@@ -28,12 +28,13 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 10] = [
+const AT_HOME: [(&str, &[&str]); 11] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
-    // A database is a format that is read, and the tables that are asked.
-    ("rusqlite", &["whyidle-readers", "whyidle-tables"]),
+    // A database is a format that is read, the tables that are asked, and the history of experiments.
+    ("rusqlite", &["whyidle-readers", "whyidle-tables", "whyidle-experiment"]),
+    ("statrs", &["whyidle-experiment"]),
     ("fluent-bundle", &["whyidle-report"]),
     ("clap", &["whyidle"]),
     // Only one crate touches the live system.

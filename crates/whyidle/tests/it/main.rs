@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod evidence;
+mod experiments;
 mod help;
 mod instruments;
 mod layering;

@@ -235,7 +235,7 @@ fn started(args: &[&str]) -> Child {
     whyidle(args).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap()
 }
 
-fn kill(pid: u32, signal: &str) {
+pub(crate) fn kill(pid: u32, signal: &str) {
     let status = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(status.success());
 }

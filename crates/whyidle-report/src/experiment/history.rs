@@ -1,0 +1,46 @@
+//! The list of what was run: number, time, step or effect, commit, command.
+
+use whyidle_diagnosis::Message;
+use whyidle_experiment::history::Row;
+
+use super::words;
+use crate::Catalog;
+use crate::page::Block;
+
+pub(super) fn blocks(rows: &[Row], catalog: &Catalog) -> Vec<Block> {
+    if rows.is_empty() {
+        return vec![Block::Note(catalog.word("history-empty"))];
+    }
+    vec![Block::Table(rows.iter().map(|row| line(row, catalog)).collect())]
+}
+
+fn line(row: &Row, catalog: &Catalog) -> Vec<String> {
+    let label = row.label.as_ref().map(|label| format!("  {label}")).unwrap_or_default();
+    let figure = match (row.effect, row.step_ns) {
+        (Some(effect), _) => format!("{:+.1} %", 100.0 * effect),
+        (None, Some(step)) => catalog.time(step),
+        (None, None) => "–".to_owned(),
+    };
+    let answer = row.answer.as_deref().and_then(answer);
+    let remark = match answer {
+        Some(answer) => format!("{} {}", catalog.message(&Message::new(answer)), row.command),
+        None => row.command.clone(),
+    };
+    vec![
+        format!("{:>5}  {}{label}", row.id, words::moment(row.began)),
+        figure,
+        row.revision.clone().unwrap_or_default(),
+        remark,
+    ]
+}
+
+/// The word for an answer.
+fn answer(id: &str) -> Option<&'static str> {
+    Some(match id {
+        "faster" => "history-faster",
+        "slower" => "history-slower",
+        "alike" => "history-alike",
+        "unclear" => "history-unclear",
+        _ => return None,
+    })
+}

@@ -1,0 +1,109 @@
+//! `whyidle bench`: runs a program until enough steps are steady, and keeps what it gave.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use whyidle_diagnosis::Message;
+use whyidle_experiment::compare::log;
+use whyidle_experiment::measure::{Status, measure};
+use whyidle_experiment::result::{Ended, Run, shown};
+use whyidle_observe::clock;
+use whyidle_report::{
+    benchmark_header, benchmark_row, render_bench_json, render_bench_markdown, render_bench_text,
+};
+
+use super::options::BenchOptions;
+use super::{open, places, running, unusable};
+use crate::args::Format;
+use crate::output::Output;
+use crate::{REACHED, REFUSED, UNREADABLE};
+
+/// How often it is said how far it has come.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(options: &BenchOptions, output: &Output) -> u8 {
+    match bench(options, output) {
+        Ok(status) | Err(status) => status,
+    }
+}
+
+fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
+    let (path, logs) = places(&options.kept, output)?;
+    let mut history = open(&path, output)?;
+    running::folder(&logs, output)?;
+    let name = format!("{}-{}", clock::now_ns() / 1_000_000, std::process::id());
+    let mut wanted =
+        running::wanted(&options.measuring, options.command.clone(), BTreeMap::new(), log(&logs, &name));
+    wanted.pass_on = true;
+    let requests = running::requests(output)?;
+    let _turn =
+        running::turn(&format!("whyidle bench -- {}", shown(&wanted.command, &wanted.environment)), output)?;
+    let mut said = Duration::ZERO;
+    let run = measure(&wanted, &requests, &mut |status| {
+        if status.elapsed >= said + SAY_EVERY {
+            said = status.elapsed;
+            output.hint(&progress(status));
+        }
+    })
+    .map_err(|error| running::unmeasured(&error, output))?;
+    let id = history.add_run(&run, None).map_err(|error| unusable(&error, output))?;
+    let status = show(&run, id, options, output);
+    if let Some(path) = options.append.as_ref().filter(|_| run.steady.is_some()) {
+        let shown = path.display().to_string();
+        if let Err(error) = append(path, &run, output) {
+            let error = Message::new("cli-not-written").name("path", shown).name("reason", error.to_string());
+            output.error(&error, None);
+            return Err(UNREADABLE);
+        }
+        output.say(&Message::new("cli-bench-appended").name("path", shown));
+    }
+    Ok(status)
+}
+
+pub(super) fn progress(status: &Status) -> Message {
+    let with = |id| Message::new(id).count("seconds", status.elapsed.as_secs()).count("steps", status.steady);
+    match status.step_ns {
+        Some(step) => with("cli-bench-progress-step").time("step", step),
+        None => with("cli-bench-progress"),
+    }
+}
+
+fn show(run: &Run, id: i64, options: &BenchOptions, output: &Output) -> u8 {
+    let text = match options.showing.format {
+        Format::Text => {
+            render_bench_text(run, Some(id), &output.catalog, &output.text_options(options.showing.verbose))
+        }
+        Format::Json => render_bench_json(run, Some(id), &output.catalog),
+        Format::Md => render_bench_markdown(run, Some(id), &output.catalog),
+    };
+    let status = match (run.status, run.ended) {
+        (Some(status), Ended::Itself | Ended::Failed | Ended::OutOfMemory) if status != 0 => {
+            u8::try_from(status).unwrap_or(REFUSED)
+        }
+        _ if run.basis.is_none() => REFUSED,
+        _ => REACHED,
+    };
+    output.data(&text, status)
+}
+
+/// Adds a row to the table at `path`; with its head, where the file does not end in such a table.
+fn append(path: &Path, run: &Run, output: &Output) -> io::Result<()> {
+    let mut file = File::options().read(true).append(true).create(true).open(path)?;
+    let mut there = String::new();
+    file.read_to_string(&mut there)?;
+    let mut text = String::new();
+    if !there.is_empty() && !there.ends_with('\n') {
+        text.push('\n');
+    }
+    if !there.lines().next_back().is_some_and(|line| line.starts_with('|')) {
+        if !there.is_empty() {
+            text.push('\n');
+        }
+        text += &benchmark_header(&output.catalog);
+    }
+    text += &benchmark_row(run, &output.catalog);
+    file.write_all(text.as_bytes())
+}

@@ -1,0 +1,88 @@
+//! `whyidle history`: what was run, and one entry in full.
+
+use whyidle_diagnosis::Message;
+use whyidle_experiment::history::{Entry, History, Row};
+use whyidle_report::{
+    render_bench_json, render_bench_markdown, render_bench_text, render_comparison_json,
+    render_comparison_markdown, render_comparison_text, render_history_json, render_history_markdown,
+    render_history_text,
+};
+
+use super::options::{HistoryCommand, HistoryOptions};
+use super::{open, places, unusable};
+use crate::args::{Format, Showing};
+use crate::output::Output;
+use crate::{REACHED, UNREADABLE};
+
+/// Runs of one comparison that are shown with it at most.
+const MOST_RUNS: u32 = 2_000;
+
+pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
+    let result = match &options.command {
+        None => list(options, output),
+        Some(HistoryCommand::Show { id, kept, showing }) => {
+            // Options may stand on either side of `show`.
+            let kept = if kept.db.is_some() { kept } else { &options.kept };
+            let showing = Showing {
+                format: if showing.format == Format::Text { options.showing.format } else { showing.format },
+                verbose: showing.verbose || options.showing.verbose,
+            };
+            places(kept, output)
+                .and_then(|(path, _)| open(&path, output))
+                .and_then(|history| show(&history, *id, showing, output))
+        }
+    };
+    match result {
+        Ok(status) | Err(status) => status,
+    }
+}
+
+fn list(options: &HistoryOptions, output: &Output) -> Result<u8, u8> {
+    let (path, _) = places(&options.kept, output)?;
+    // Looking makes no file.
+    let rows = if path.exists() {
+        open(&path, output)?.list(None, options.limit).map_err(|error| unusable(&error, output))?
+    } else {
+        Vec::new()
+    };
+    Ok(output.data(&set(&rows, options.showing, output), REACHED))
+}
+
+fn set(rows: &[Row], showing: Showing, output: &Output) -> String {
+    match showing.format {
+        Format::Text => render_history_text(rows, &output.catalog, &output.text_options(showing.verbose)),
+        Format::Json => render_history_json(rows),
+        Format::Md => render_history_markdown(rows, &output.catalog),
+    }
+}
+
+fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result<u8, u8> {
+    let catalog = &output.catalog;
+    let options = output.text_options(showing.verbose);
+    let text = match history.entry(id).map_err(|error| unusable(&error, output))? {
+        Some(Entry::Run(run)) => match showing.format {
+            Format::Text => render_bench_text(&run, Some(id), catalog, &options),
+            Format::Json => render_bench_json(&run, Some(id), catalog),
+            Format::Md => render_bench_markdown(&run, Some(id), catalog),
+        },
+        Some(Entry::Comparison(comparison)) => match showing.format {
+            Format::Json => render_comparison_json(&comparison, Some(id), catalog),
+            format => {
+                let mut runs = history.list(Some(id), MOST_RUNS).map_err(|error| unusable(&error, output))?;
+                runs.reverse();
+                let page = if format == Format::Md {
+                    render_comparison_markdown(&comparison, Some(id), catalog)
+                } else {
+                    render_comparison_text(&comparison, Some(id), catalog, &options)
+                };
+                page + "\n" + &set(&runs, showing, output)
+            }
+        },
+        None => {
+            let error = Message::new("cli-history-none").name("id", id.to_string());
+            output.error(&error, Some(&Message::new("cli-history-none-hint")));
+            return Err(UNREADABLE);
+        }
+    };
+    Ok(output.data(&text, REACHED))
+}

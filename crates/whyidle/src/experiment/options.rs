@@ -1,0 +1,145 @@
+//! The command lines of `bench`, `compare` and `history`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::args::Showing;
+use crate::values::{Unfit, duration, whole};
+
+/// How long and how a program is measured.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Measuring {
+    /// End it after so many steady steps [default: 200, and 10 s of them]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(10..=1_000_000))]
+    pub(crate) steps: Option<u32>,
+    /// End it this long after its first step at the latest
+    #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) for_: Duration,
+    /// What the program prints right before a loss [default: usual forms]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    pub(crate) loss: Option<String>,
+    /// What it prints right before the number of a step [default: usual forms]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    pub(crate) step: Option<String>,
+    /// Put no start-up hook before it: steps are told from its output
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_hook: bool,
+}
+
+/// Where the history is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Kept {
+    /// The history [default: ~/.local/share/whyidle/history.db]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+}
+
+/// Options of `bench`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle bench -- python train.py\n  whyidle bench --steps 500 --append BENCHMARK.md -- torchrun --nproc-per-node 2 train.py\n\n\
+    Exit status: the program's own where it ended by itself, else 0; 1 where nothing was measured."
+)]
+pub(crate) struct BenchOptions {
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+    /// Add a row to this table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) append: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Options of `compare`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  whyidle compare 'python train.py --workers 2' 'python train.py --workers 8'\n  \
+    whyidle compare --set --workers=8 -- python train.py --workers 2\n  \
+    whyidle compare --self-test -- python train.py\n  whyidle compare 12 15\n\n\
+    Exit status: 0 a result, also that there is no clear difference; 1 none; 2 bad usage or no such program."
+)]
+pub(crate) struct CompareOptions {
+    /// Two commands, each as one text for the shell; or two numbers of the history, or recordings
+    #[arg(value_name = "A|B", num_args = 0..=2)]
+    pub(crate) what: Vec<String>,
+    /// B is the command with this changed; repeatable
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true, conflicts_with_all = ["what", "self_test"], requires = "command")]
+    pub(crate) set: Vec<String>,
+    /// B is A: what is judged is the machine
+    #[arg(long, conflicts_with = "what", requires = "command")]
+    pub(crate) self_test: bool,
+    /// Pairs of runs at most
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(6..=1_000))]
+    pub(crate) pairs: u32,
+    /// The smallest effect that counts
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
+    pub(crate) counts: f64,
+    /// How far the losses may be apart
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
+    pub(crate) loss_tolerance: f64,
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "what")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Options of `history`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle history\n  whyidle history show 12 -v\n\n\
+    Exit status: 0 shown, 2 bad usage, no such entry, or no readable history.")]
+pub(crate) struct HistoryOptions {
+    #[command(subcommand)]
+    pub(crate) command: Option<HistoryCommand>,
+    /// Show so many entries, the newest first
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(1..=1_000_000))]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+}
+
+/// What to do with the history.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Show a run, or a comparison with its runs
+    Show {
+        /// Its number
+        #[arg(value_name = "N", value_parser = whole::<i64>(1..=i64::MAX))]
+        id: i64,
+        #[command(flatten)]
+        kept: Kept,
+        #[command(flatten)]
+        showing: Showing,
+    },
+}
+
+/// A share below a half, `2%` or `0.02`.
+fn small_share(text: &str) -> Result<f64, Unfit> {
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    value.ok().filter(|share| (0.0..0.5).contains(share)).ok_or_else(|| Unfit::new("cli-value-share"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::small_share;
+
+    #[test]
+    fn shares_are_percent_or_fractions() {
+        assert_eq!((small_share("2%"), small_share("0.02"), small_share("0")), (Ok(0.02), Ok(0.02), Ok(0.0)));
+        assert!(small_share("60%").is_err() && small_share("-1%").is_err() && small_share("x").is_err());
+    }
+}

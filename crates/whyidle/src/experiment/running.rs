@@ -1,0 +1,87 @@
+//! What `bench` and `compare` share while programs run: whose turn it is, how long, and why nothing could be measured.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use whyidle_diagnosis::Message;
+use whyidle_experiment::measure::{self, MeasureError, Wanted};
+use whyidle_observe::captured::Requests;
+use whyidle_observe::turn::{NoTurn, Turn, gpus};
+use whyidle_readers::progress::printed::Words;
+
+use super::options::Measuring;
+use crate::output::Output;
+use crate::{REFUSED, UNREADABLE};
+
+/// The turn on every GPU that programs may use; else the exit status, once the reason is said.
+pub(super) fn turn(about: &str, output: &Output) -> Result<Turn, u8> {
+    Turn::take(&gpus(), about).map_err(|why| match why {
+        NoTurn::Taken(who, gpu) => {
+            let error = Message::new("cli-turn-taken").name("gpu", gpu).name("who", who);
+            output.error(&error, Some(&Message::new("cli-turn-taken-hint")));
+            REFUSED
+        }
+        NoTurn::Io(path, error) => {
+            let path = path.display().to_string();
+            let error =
+                Message::new("cli-turn-unlocked").name("path", path).name("reason", error.to_string());
+            output.error(&error, None);
+            UNREADABLE
+        }
+    })
+}
+
+/// Requests to stop are counted from now on; else the exit status, once the reason is said.
+pub(super) fn requests(output: &Output) -> Result<Requests, u8> {
+    Requests::listen().map_err(|error| {
+        let error =
+            Message::new("cli-bench-unmeasured").name("path", "signals").name("reason", error.to_string());
+        output.error(&error, None);
+        UNREADABLE
+    })
+}
+
+/// What is wanted of a program.
+pub(super) fn wanted(
+    measuring: &Measuring,
+    command: Vec<String>,
+    environment: BTreeMap<String, String>,
+    log: PathBuf,
+) -> Wanted {
+    Wanted {
+        command,
+        environment,
+        steps: measuring.steps.map_or(measure::STEPS, |steps| steps as usize),
+        least: if measuring.steps.is_some() { Duration::ZERO } else { measure::LEAST },
+        most: measuring.for_,
+        words: Words { loss: measuring.loss.clone(), step: measuring.step.clone() },
+        pass_on: false,
+        no_hook: measuring.no_hook,
+        log,
+    }
+}
+
+/// Says why a program could not be measured.
+pub(super) fn unmeasured(error: &MeasureError, output: &Output) -> u8 {
+    let message = match error {
+        MeasureError::NotStarted { program, source } => {
+            Message::new("cli-live-not-started").name("program", program).name("reason", source.to_string())
+        }
+        MeasureError::Files { path, reason } => Message::new("cli-bench-unmeasured")
+            .name("path", path.display().to_string())
+            .name("reason", reason),
+    };
+    output.error(&message, None);
+    UNREADABLE
+}
+
+/// Makes the folder for the output of programs; else the exit status, once the reason is said.
+pub(super) fn folder(path: &std::path::Path, output: &Output) -> Result<(), u8> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        let path = path.display().to_string();
+        let error = Message::new("cli-not-written").name("path", path).name("reason", error.to_string());
+        output.error(&error, None);
+        UNREADABLE
+    })
+}
