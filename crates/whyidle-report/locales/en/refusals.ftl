@@ -7,7 +7,7 @@ refusal-no-gpu-activity-hint = Record with `activities=[ProfilerActivity.CPU, Pr
 refusal-no-host-activity = The trace holds GPU activities, but nothing of the host: when the GPU waited is visible, for whom is not.
 refusal-no-host-activity-hint = Record with `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`.
 refusal-foreign-device = The trace was recorded on an accelerator that whyidle does not know ({ $device }); it holds no activities of a CUDA or ROCm GPU.
-refusal-foreign-device-hint = whyidle reads traces of NVIDIA and AMD GPUs.
+refusal-foreign-device-hint = whyidle reads traces of NVIDIA and AMD GPUs; of Ascend it reads the trace_view.json that torch_npu's own profiler writes.
 refusal-no-steps = The trace holds no whole step.
 refusal-no-steps-hint = Record at least three whole steps after the warm-up: `schedule(wait=5, warmup=2, active=3)`, and call `prof.step()` at the end of each.
 refusal-zero-times = { $share } of the GPU activities stand at time 0: their records were lost, and what is left is no picture of a step.

@@ -7,7 +7,7 @@ refusal-no-gpu-activity-hint = 采集时使用 `activities=[ProfilerActivity.CPU
 refusal-no-host-activity = trace 里只有 GPU 活动，没有 CPU 侧的记录：看得出 GPU 何时在等，看不出在等谁。
 refusal-no-host-activity-hint = 采集时使用 `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`。
 refusal-foreign-device = trace 采自 whyidle 不认识的加速器（{ $device }），其中没有 CUDA 或 ROCm GPU 的活动。
-refusal-foreign-device-hint = whyidle 支持 NVIDIA 和 AMD GPU 的 trace。
+refusal-foreign-device-hint = whyidle 支持 NVIDIA 和 AMD GPU 的 trace；昇腾支持 torch_npu 自己的 profiler 写出的 trace_view.json。
 refusal-no-steps = trace 里没有一个完整的 step。
 refusal-no-steps-hint = 预热之后至少采集三个完整的 step：`schedule(wait=5, warmup=2, active=3)`，并在每步末尾调用 `prof.step()`。
 refusal-zero-times = { $share } 的 GPU 活动时间为 0：记录已丢失，剩下的拼不出一个 step。
