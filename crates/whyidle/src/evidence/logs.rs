@@ -119,6 +119,9 @@ impl Together {
         if dropped > 0 {
             said.push(Message::new("log-dropped").count("count", dropped));
         }
+        if log.notes.count(NoteCode::OverBudget) > 0 {
+            said.push(Message::new(NoteCode::OverBudget.message()));
+        }
         let then = |a: Message, b: Message| Message::new("log-then").message("a", a).message("b", b);
         let text = said.into_iter().reduce(then).unwrap_or_else(|| Message::new("log-nothing"));
         Contribution { path: path.display().to_string(), kind: format.id(), rows: log.rows, text }
@@ -317,7 +320,7 @@ mod tests {
             "b",
             "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 97 1796028665000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 96 1796028670000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 95 1796028675000\n",
         )?;
-        let (samples, _, given) = read(&[&smi, &dcgm])?;
+        let Logged { samples, given, .. } = read(&[&smi, &dcgm])?;
         assert_eq!(samples.gpu.len(), 33);
         assert!(samples.gpu.t.is_sorted() && samples.gpu.t[32] - samples.gpu.t[0] < 60 * SECOND);
         assert_eq!(given.iter().map(|given| given.kind).collect::<Vec<_>>(), ["nvidia-smi", "dcgm"]);
@@ -330,9 +333,9 @@ mod tests {
         let dmon = "# gpu    pwr     sm\n# Idx      W      %\n    0    150     50\n    0    151     52\n    0    151     52\n";
         let (one, two) = (put(dir.path(), "a", dmon)?, put(dir.path(), "b", dmon)?);
         let timed = put(dir.path(), "c", &query("08:51", 4))?;
-        assert_eq!(read(&[&one])?.0.gpu.len(), 3);
-        assert_eq!(read(&[&one, &two])?.0.gpu.len(), 3, "two files without times cannot be brought together");
-        assert_eq!(read(&[&one, &timed])?.0.gpu.len(), 4);
+        assert_eq!(read(&[&one])?.samples.gpu.len(), 3);
+        assert_eq!(read(&[&one, &two])?.samples.gpu.len(), 3, "two files without times cannot be brought together");
+        assert_eq!(read(&[&one, &timed])?.samples.gpu.len(), 4);
         Ok(())
     }
 
