@@ -189,12 +189,20 @@ pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
             files.push(File { path: path.clone(), in_directory: false, is_alone: false });
         } else if path.is_dir() || find_logs(path)?.is_empty() {
             let in_directory = question.recorded || path.is_dir();
-            files.extend(find_traces(path)?.into_iter().map(|path| File { path, in_directory, is_alone: false }));
+            files.extend(find_traces(path)?.into_iter().map(|path| File {
+                path,
+                in_directory,
+                is_alone: false,
+            }));
         }
     }
     // Logs alone are no traces, and reading one says so.
     if files.is_empty() {
-        files.extend(question.paths.first().map(|path| File { path: path.clone(), in_directory: false, is_alone: false }));
+        files.extend(question.paths.first().map(|path| File {
+            path: path.clone(),
+            in_directory: false,
+            is_alone: false,
+        }));
     }
     if let [one] = &mut files[..] {
         one.is_alone = true;

@@ -84,8 +84,9 @@ pub(super) fn growth(
     seen: Seen,
 ) -> Option<Growth> {
     let count = periods.count().checked_sub(2)?;
-    // Slices of a start-up, where nothing is given back yet, show no growth.
-    if count < FEWEST || periods.by == PeriodsBy::Slices && !seen.steady {
+    // Slices of a start-up, where nothing is given back yet, show no growth, nor do those of a single forward.
+    let returns = seen.outside as f64 >= MOST_OF * count as f64;
+    if count < FEWEST || periods.by == PeriodsBy::Slices && !(seen.steady && returns) {
         return None;
     }
     // Per site, bytes and blocks by period.
@@ -147,7 +148,7 @@ pub(super) fn of_its_end(
     let back = count(AllocatorAction::FreeRequested).max(count(AllocatorAction::FreeCompleted));
     let out = count(AllocatorAction::Alloc);
     let steady = out > 0 && back * 2 >= out;
-    growth(live, &periods, sites, Seen::of(snapshot, device, sites, from, steady))
+    growth(live, &periods, sites, Seen::of(snapshot, device, sites, &periods, steady))
 }
 
 /// What a history shows, or the part of it that is in question.
@@ -160,29 +161,45 @@ pub struct Seen {
     /// At least half as many blocks are given back as are handed out: in each half of a history, or before the part in
     /// question.
     pub steady: bool,
+    /// Periods, without the first and the last, in which something outside of a module's forward and of autograd asks for
+    /// memory: one forward after the other, and not one of many layers.
+    pub outside: usize,
 }
 
 impl Seen {
-    /// What a device's history shows from this row on.
+    /// What a device's history shows, or its last part where periods are of that.
     pub(super) fn of(
         snapshot: &MemorySnapshot,
         device: u32,
         sites: &Sites,
-        from: usize,
+        periods: &Periods,
         steady: bool,
     ) -> Self {
         let events = &snapshot.events;
+        let from = match periods.by {
+            PeriodsBy::Part => periods.starts.first().copied().unwrap_or(0),
+            _ => 0,
+        };
         let rows = || snapshot.history(device).filter(|&row| row >= from);
         let since = rows().next().map_or(i64::MAX, |row| events.time(row));
         let is_update = |mark: &whyidle_model::MemoryMark| {
             mark.device == device && mark.name.starts_with(UPDATES) && mark.time >= since
         };
-        let mut seen = Self { backward: snapshot.marks.iter().any(is_update), every_stack: true, steady };
+        let mut seen =
+            Self { backward: snapshot.marks.iter().any(is_update), every_stack: true, steady, outside: 0 };
+        let mut last = 0;
         for row in rows().filter(|&row| events.action[row] == AllocatorAction::Alloc) {
             let site = sites.of(events.stack[row]);
             seen.every_stack &= site != 0;
             let phase = sites.sites[site as usize].phase;
             seen.backward |= matches!(phase, Phase::Backward | Phase::Optimizer);
+            if let Some(period) =
+                periods.at(row).filter(|&period| period > last && period + 1 < periods.count())
+                && matches!(phase, Phase::Other | Phase::Optimizer)
+            {
+                last = period;
+                seen.outside += 1;
+            }
         }
         seen
     }

@@ -122,10 +122,10 @@ fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMem
         }
     }
     let has_history = span.is_some();
-    let periods = has_history.then(|| Periods::of(snapshot, device));
+    let periods = has_history.then(|| Periods::of(snapshot, device, sites));
     let steady = halves.iter().all(|&(out, back)| back * 2 >= out);
     let growth = periods.as_ref().and_then(|periods| {
-        let seen = Seen::of(snapshot, device, sites, 0, steady);
+        let seen = Seen::of(snapshot, device, sites, periods, steady);
         growth::growth(&walk.live, periods, sites, seen)
             .or_else(|| growth::of_its_end(snapshot, device, &walk.live, sites))
     });

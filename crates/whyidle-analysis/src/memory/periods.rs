@@ -1,7 +1,8 @@
 //! The periods of a history: its steps, where they can be told.
 //!
 //! By marks of the program or its profiler; else by repetition – a stack that asks for memory at regular distances over most
-//! of the history, the rarest such, begins each period –; else in slices of as many allocations each.
+//! of the history, the rarest such, begins each period –; else in slices of as many allocations each. Layers repeat within
+//! one forward, backward or update: what asks there begins no period.
 //!
 //! A part of a history may have periods of its own: see [`of_its_end`].
 
@@ -64,9 +65,9 @@ const ENOUGH: usize = 5;
 
 impl Periods {
     /// The periods of a device's history.
-    pub(super) fn of(snapshot: &MemorySnapshot, device: u32) -> Self {
+    pub(super) fn of(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> Self {
         by_marks(snapshot, device)
-            .or_else(|| by_repetition(snapshot, device))
+            .or_else(|| by_repetition(snapshot, device, sites))
             .unwrap_or_else(|| in_slices(snapshot, device))
     }
 
@@ -146,7 +147,7 @@ impl Beat {
     }
 }
 
-fn by_repetition(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
+fn by_repetition(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> Option<Periods> {
     let events = &snapshot.events;
     let rows = || snapshot.history(device).filter(|&row| events.action[row] == AllocatorAction::Alloc);
     // Without stacks, sizes.
@@ -156,6 +157,9 @@ fn by_repetition(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
     let mut allocations = 0;
     for (at, row) in rows().enumerate() {
         allocations = at + 1;
+        if sites.sites[sites.of(events.stack[row]) as usize].phase != Phase::Other {
+            continue;
+        }
         beats.entry(symbol(row)).or_default().add(at);
     }
     let mut regular: Vec<(u32, Beat)> =

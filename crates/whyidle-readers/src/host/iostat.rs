@@ -43,7 +43,8 @@ struct Report {
 
 pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut log = Log::default();
-    let (cores, reports) = if is_json(text) { of_json(text, guard, &mut log) } else { of_text(text, guard, &mut log) };
+    let (cores, reports) =
+        if is_json(text) { of_json(text, guard, &mut log) } else { of_text(text, guard, &mut log) };
     // Without times, reports are a second apart; without `-y` the first one is about another time.
     let skip = usize::from(reports.len() > 1);
     let timed = reports.iter().all(|report| report.t.is_some()) && !reports.is_empty();

@@ -57,7 +57,10 @@ fn queries_hold_any_columns_and_rows_of_nothing() {
 
 #[test]
 fn german_commas_bare_numbers_and_semicolons() {
-    let german = parse("index, utilization.gpu [%], power.draw [W]\n0, 3 %, 89,04 W\n0, 5 %, 90,5 W\n", &mut Guard::default());
+    let german = parse(
+        "index, utilization.gpu [%], power.draw [W]\n0, 3 %, 89,04 W\n0, 5 %, 90,5 W\n",
+        &mut Guard::default(),
+    );
     assert_eq!(german.samples.gpu.number("power_mw", 0), Some(89_040.0));
     let bare = parse("index, utilization.gpu [%], memory.used [GiB]\n0, 3, 2\n", &mut Guard::default());
     assert_eq!(
@@ -78,7 +81,8 @@ fn processes_find_their_card() {
         (card.processes.len(), card.processes[0].memory, card.processes[1].memory),
         (2, Some(524_288_000), None)
     );
-    let loose = parse("pid, process_name, used_gpu_memory [MiB]\n77, python3, 400 MiB\n", &mut Guard::default());
+    let loose =
+        parse("pid, process_name, used_gpu_memory [MiB]\n77, python3, 400 MiB\n", &mut Guard::default());
     assert_eq!(loose.machine.loose_processes.len(), 1);
 }
 

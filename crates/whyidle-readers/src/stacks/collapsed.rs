@@ -22,7 +22,9 @@ pub(crate) fn is_print(head: &str) -> bool {
             line.rsplit_once(' ').filter(|(_, count)| count.parse::<u32>().is_ok()).map(|(stack, _)| stack);
         match counted {
             Some("") => {}
-            Some(stack) if frames(stack) > 0 && (frames(stack) == places(stack) || is_exported(stack)) => good += 1,
+            Some(stack) if frames(stack) > 0 && (frames(stack) == places(stack) || is_exported(stack)) => {
+                good += 1
+            }
             _ if is_last => {}
             _ => bad += 1,
         }

@@ -23,7 +23,9 @@ fn shown(log: &Log) -> Vec<(u32, String, String, u32)> {
 #[test]
 fn collapsed_stacks_without_processes_are_of_process_0() {
     let log = collapsed::parse(
-        "<module> (a.py:20);main (a.py:19) 4\n 1\nThread._bootstrap (threading.py:1);run (a.py:2) 3\nprocess 7:\"p\";thread (7);f (a.py:1) 2\nrubbish\n<module> (a.py:20);main (a.py:19) 4\n", &mut Guard::default());
+        "<module> (a.py:20);main (a.py:19) 4\n 1\nThread._bootstrap (threading.py:1);run (a.py:2) 3\nprocess 7:\"p\";thread (7);f (a.py:1) 2\nrubbish\n<module> (a.py:20);main (a.py:19) 4\n",
+        &mut Guard::default(),
+    );
     let found = shown(&log);
     assert_eq!(found[0], (0, "MainThread".into(), "<module>:20;main:19".into(), 8));
     assert_eq!((found[1].1.as_str(), found[2].0, found[2].1.as_str()), ("", 7, "MainThread"));

@@ -334,7 +334,11 @@ mod tests {
         let (one, two) = (put(dir.path(), "a", dmon)?, put(dir.path(), "b", dmon)?);
         let timed = put(dir.path(), "c", &query("08:51", 4))?;
         assert_eq!(read(&[&one])?.samples.gpu.len(), 3);
-        assert_eq!(read(&[&one, &two])?.samples.gpu.len(), 3, "two files without times cannot be brought together");
+        assert_eq!(
+            read(&[&one, &two])?.samples.gpu.len(),
+            3,
+            "two files without times cannot be brought together"
+        );
         assert_eq!(read(&[&one, &timed])?.samples.gpu.len(), 4);
         Ok(())
     }

@@ -58,8 +58,12 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         reached = None;
     }
     match reached {
-        // A recording or a trace by itself is judged as ever.
-        Some(reached) if evidence.is_empty() && evidence.contributions.len() < 2 => {
+        // A recording or a trace by itself is judged as ever; a log that carries no verdict says what it holds.
+        Some(reached)
+            if evidence.is_empty()
+                && evidence.contributions.len() < 2
+                && (reached.is_ok() || given.logs.is_empty()) =>
+        {
             show::show(&reached, options.showing, output)
         }
         Some(Ok(verdict)) => output
