@@ -64,6 +64,15 @@ impl Guard {
         !self.over
     }
 
+    /// The lines of a text, as far as they are paid for: a line is a node.
+    pub(crate) fn lines<'g, 't: 'g>(&'g mut self, text: &'t str) -> impl Iterator<Item = &'t str> + 'g {
+        text.lines().take_while(move |line| {
+            // Where it ends: lines are parts of the text.
+            let end = line.as_ptr() as usize - text.as_ptr() as usize + line.len();
+            self.pays(end as u64)
+        })
+    }
+
     /// The budget was gone over: what was read is not the whole.
     pub(crate) fn is_over(&self) -> bool {
         self.over
@@ -91,6 +100,12 @@ mod tests {
         assert!(!guard.pays(0));
         let mut guard = Guard::new(small);
         assert!(guard.nests(3) && !guard.nests(4) && guard.is_over());
+        let mut guard = Guard::new(small);
+        assert_eq!(guard.lines("a\nb\n\nlonger\nend").collect::<Vec<_>>(), ["a", "b", "", "longer"][..3]);
+        assert!(guard.is_over());
+        let mut guard = Guard::new(small);
+        assert_eq!(guard.lines("a\nb\n").count(), 2);
+        assert!(!guard.is_over());
         let mut guard = Guard::new(Budget { time: Duration::ZERO, ..small });
         std::thread::yield_now();
         while Instant::now() <= guard.until.unwrap_or_else(Instant::now) {}

@@ -284,6 +284,10 @@ ids! {
         Recording = "recording";
         /// A digest of a rank.
         Digest = "digest";
+        /// What `nvidia-smi` says of a query that it does not understand.
+        SmiError = "smi-error";
+        /// A query of `nvidia-smi` without its header.
+        NoHeader = "no-header";
         /// Some other text.
         Text = "text";
         /// Some other data.
@@ -302,6 +306,8 @@ ids! {
         RecordTrace = "record-trace";
         /// Give something that is read.
         GiveEvidence = "give-evidence";
+        /// Ask `nvidia-smi` again: with fields that it has, and with a header.
+        QueryAgain = "query-again";
         /// Let the program write dumps first.
         DumpFlight = "dump-flight";
         /// Dump the snapshot again, and let it be written whole.
@@ -339,6 +345,7 @@ impl Found {
             Self::Zip | Self::OtherCompression => Hint::Unpack,
             Self::Html => Hint::DownloadAgain,
             Self::Digest => Hint::MergeDigests,
+            Self::SmiError | Self::NoHeader => Hint::QueryAgain,
             Self::Json | Self::Text | Self::Binary => Hint::RecordTrace,
         })
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use whyidle_model::{ImportNotes, MachineFacts, NoteCode, Samples, Table};
 
+use crate::budget::{Budget, Guard};
 use crate::error::{Found, ReadError};
 use crate::sniff::Format;
 use crate::{dcgm, host, plain, smi, stacks};
@@ -53,7 +54,7 @@ pub struct Log {
 /// # Errors
 /// Where the file cannot be read, or holds nothing of the format.
 pub fn read_log(path: &Path, format: Format) -> Result<Log, ReadError> {
-    let log = parse_log(&plain::read(path)?, format);
+    let log = parse_log(&plain::read(path)?, format, Budget::default());
     if log.rows == 0 {
         return Err(ReadError::NotATrace { path: path.to_owned(), found: Found::Text });
     }
@@ -63,22 +64,28 @@ pub fn read_log(path: &Path, format: Format) -> Result<Log, ReadError> {
 /// Reads a print from bytes, which `sniff` found to be of this format; nothing where they hold none.
 #[must_use]
 pub fn log_of(bytes: &[u8], format: Format) -> Log {
-    parse_log(&plain::clean(bytes), format)
+    parse_log(&plain::clean(bytes), format, Budget::default())
 }
 
-/// Reads text that was cleaned.
-pub(crate) fn parse_log(text: &str, format: Format) -> Log {
-    match format {
-        Format::Smi => smi::parse(text),
-        Format::Iostat => host::iostat::parse(text),
-        Format::Top => host::top::parse(text),
-        Format::Dcgm => dcgm::parse(text),
-        Format::Collapsed => stacks::collapsed::parse(text),
-        Format::Speedscope => stacks::speedscope::parse(text),
-        Format::StackEvents => stacks::events::parse(text),
-        Format::StackDump => stacks::dump::parse(text),
+/// Reads text that was cleaned, as far as the budget goes.
+pub(crate) fn parse_log(text: &str, format: Format, budget: Budget) -> Log {
+    let mut guard = Guard::new(budget);
+    let mut log = match format {
+        Format::Smi => smi::parse(text, &mut guard),
+        Format::Iostat => host::iostat::parse(text, &mut guard),
+        Format::Top => host::top::parse(text, &mut guard),
+        Format::Vmstat => host::vmstat::parse(text, &mut guard),
+        Format::Dcgm => dcgm::parse(text, &mut guard),
+        Format::Collapsed => stacks::collapsed::parse(text, &mut guard),
+        Format::Speedscope => stacks::speedscope::parse(text, &mut guard),
+        Format::StackEvents => stacks::events::parse(text, &mut guard),
+        Format::StackDump => stacks::dump::parse(text, &mut guard),
         _ => Log::default(),
+    };
+    if guard.is_over() {
+        log.notes.add(NoteCode::OverBudget, None);
     }
+    log
 }
 
 /// Fills a table row by row.
@@ -126,5 +133,42 @@ impl Rows {
             notes.add_many(note.code, note.count, note.first_byte);
         }
         self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One print of each reader, of several rows.
+    const PRINTS: [(Format, &str); 9] = [
+        (Format::Smi, include_str!("../testdata/logs/h200/dmon_dt.txt")),
+        (Format::Iostat, include_str!("../testdata/logs/iostat.txt")),
+        (Format::Top, include_str!("../testdata/logs/top.txt")),
+        (Format::Vmstat, include_str!("../testdata/logs/h200/vmstat.txt")),
+        (Format::Dcgm, "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 97\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 96\n"),
+        (Format::Collapsed, include_str!("../testdata/logs/py-spy.raw")),
+        (Format::Speedscope, include_str!("../testdata/logs/py-spy.speedscope")),
+        (Format::StackEvents, include_str!("../testdata/logs/py-spy.chrometrace")),
+        (Format::StackDump, include_str!("../testdata/logs/py-spy.dump.txt")),
+    ];
+
+    #[test]
+    fn each_print_is_read_as_far_as_its_budget_goes() {
+        for (format, text) in PRINTS {
+            let read = |budget| parse_log(text, format, budget);
+            let whole = read(Budget::default());
+            assert!(whole.rows > 1 && whole.notes.count(NoteCode::OverBudget) == 0, "{format:?}");
+            let no_time = std::time::Duration::ZERO;
+            for small in [
+                Budget { nodes: 1, ..Budget::default() },
+                Budget { bytes: 20, ..Budget::default() },
+                Budget { time: no_time, ..Budget::default() },
+            ] {
+                let part = read(small);
+                assert!(part.rows < whole.rows, "{format:?} {small:?}: {} rows", part.rows);
+                assert_eq!(part.notes.count(NoteCode::OverBudget), 1, "{format:?} {small:?}");
+            }
+        }
     }
 }

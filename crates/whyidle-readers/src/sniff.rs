@@ -40,6 +40,8 @@ pub enum Format {
     Iostat,
     /// What `top -b` prints.
     Top,
+    /// What `vmstat` prints.
+    Vmstat,
     /// What DCGM's exporter serves.
     Dcgm,
     /// Collapsed stacks: `py-spy record -f raw`, `export_stacks`.
@@ -54,10 +56,11 @@ pub enum Format {
 
 impl Format {
     /// Logs of a machine and its programs: what [`read_log`](crate::read_log) reads.
-    pub const LOGS: [Self; 8] = [
+    pub const LOGS: [Self; 9] = [
         Self::Smi,
         Self::Iostat,
         Self::Top,
+        Self::Vmstat,
         Self::Dcgm,
         Self::Collapsed,
         Self::Speedscope,
@@ -81,6 +84,7 @@ impl Format {
             Self::Smi => "nvidia-smi",
             Self::Iostat => "iostat",
             Self::Top => "top",
+            Self::Vmstat => "vmstat",
             Self::Dcgm => "dcgm",
             Self::Collapsed => "collapsed-stacks",
             Self::Speedscope => "speedscope",
@@ -138,10 +142,11 @@ fn sniff_text(head: &[u8]) -> Option<Format> {
 fn sniff_print(text: &str) -> Option<Format> {
     type Print = (Format, fn(&str) -> bool);
     // Those that a single line decides come before those that look alike.
-    let prints: [Print; 7] = [
+    let prints: [Print; 8] = [
         (Format::Ncu, crate::ncu::is_print),
         (Format::Dcgm, crate::dcgm::is_print),
         (Format::Top, crate::host::top::is_print),
+        (Format::Vmstat, crate::host::vmstat::is_print),
         (Format::Iostat, crate::host::iostat::is_print),
         (Format::StackDump, crate::stacks::dump::is_print),
         (Format::Smi, crate::smi::is_print),
@@ -197,9 +202,21 @@ pub(crate) fn no_json(head: &[u8], path: &Path) -> Option<Found> {
         _ if is_compressed(head) => Found::OtherCompression,
         [0x80, 2..=5, ..] => Found::Pickle,
         [b'<', ..] => Found::Html,
-        _ if is_text(head) => Found::Text,
+        _ if is_text(head) => of_text(&String::from_utf8_lossy(text)),
         _ => Found::Binary,
     })
+}
+
+/// A text that is of no format may be what `nvidia-smi` says of a query that it does not understand, or has no header.
+fn of_text(text: &str) -> Found {
+    let first = text.lines().next().unwrap_or("");
+    match () {
+        () if first.starts_with("Field \"") && first.contains("is not a valid field to query") => {
+            Found::SmiError
+        }
+        () if crate::smi::has_no_header(text) => Found::NoHeader,
+        () => Found::Text,
+    }
 }
 
 /// Zstandard, xz, bzip2, lz4.

@@ -11,6 +11,7 @@ use whyidle_model::{Samples, Severity, Trace};
 use whyidle_readers::recording::{self, Driver, Recording};
 use whyidle_readers::{ReadError, find_traces, samples};
 
+use crate::evidence::memory::Peak;
 use crate::output::Output;
 use crate::show::NoVerdict;
 use crate::trace::{self, Question};
@@ -25,18 +26,27 @@ struct Watched {
 
 /// The verdict of the recording in `dir`.
 pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Result<Verdict, NoVerdict> {
-    verdict_with(dir, &Samples::default(), step_ms, output)
+    verdict_with(dir, Others { samples: &Samples::default(), peaks: Vec::new() }, step_ms, output)
 }
 
-/// The same with what other tools sampled, which stands in where the recording has nothing of its own.
+/// What other tools say of a recording's run.
+pub(crate) struct Others<'a> {
+    /// What they sampled.
+    pub(crate) samples: &'a Samples,
+    /// Peaks of its memory.
+    pub(crate) peaks: Vec<Peak>,
+}
+
+/// The same with what other tools say, which stands in where the recording has nothing of its own.
 pub(crate) fn verdict_with(
     dir: &Path,
-    others: &Samples,
+    others: Others<'_>,
     step_ms: Option<f64>,
     output: &Output,
 ) -> Result<Verdict, NoVerdict> {
-    let watched = read(dir, others, step_ms).map_err(NoVerdict::Unread)?;
-    of_watched(watched, dir, step_ms, None, output)
+    let watched = read(dir, others.samples, step_ms).map_err(NoVerdict::Unread)?;
+    let question = Question { peaks: others.peaks, ..of_dir(dir, step_ms, None) };
+    of_watched(watched, &question, dir, output)
 }
 
 /// The same with the signals of its samples, of the rank `rank`.
@@ -47,14 +57,17 @@ pub(crate) fn with_signals(
 ) -> Result<(Verdict, Signals), NoVerdict> {
     let watched = read(dir, &Samples::default(), None).map_err(NoVerdict::Unread)?;
     let signals = watched.signals.clone();
-    Ok((of_watched(watched, dir, None, rank, output)?, signals))
+    Ok((of_watched(watched, &of_dir(dir, None, rank), dir, output)?, signals))
+}
+
+fn of_dir(dir: &Path, step_ms: Option<f64>, rank: Option<u32>) -> Question {
+    Question { paths: vec![dir.to_owned()], step_ms, rank, ..Question::default() }
 }
 
 fn of_watched(
     watched: Watched,
+    question: &Question,
     dir: &Path,
-    step_ms: Option<f64>,
-    rank: Option<u32>,
     output: &Output,
 ) -> Result<Verdict, NoVerdict> {
     let path = dir.display().to_string();
@@ -66,9 +79,8 @@ fn of_watched(
         }
         Err(error) => return Err(NoVerdict::Unread(error)),
     }
-    let question = Question { paths: vec![dir.to_owned()], step_ms, rank, ..Question::default() };
     let has_samples = watched.signals.gpu.is_some() || watched.signals.main.is_some();
-    match trace::verdict(&question, output) {
+    match trace::verdict(question, output) {
         Ok(mut verdict) => {
             if let Some(refusal) =
                 refuse_given_step(&watched.signals, &watched.known, &watched.run, verdict.inputs.clone())
@@ -83,7 +95,7 @@ fn of_watched(
         }
         // A trace that carries no verdict leaves the samples; a slip in the step that was given stays one.
         Err(NoVerdict::Refused(refusal))
-            if has_samples && (step_ms.is_none() || refusal.code != "step-contradicted") =>
+            if has_samples && (question.step_ms.is_none() || refusal.code != "step-contradicted") =>
         {
             without_trace(watched, *refusal, &path)
         }

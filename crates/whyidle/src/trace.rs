@@ -22,6 +22,7 @@ use whyidle_readers::{
 use whyidle_report::CAUSES;
 
 use crate::args::{Showing, TraceOptions};
+use crate::evidence::memory::{Peak, peak_of};
 use crate::explain;
 use crate::output::Output;
 use crate::progress;
@@ -63,6 +64,8 @@ pub(crate) struct Question {
     pub(crate) no_replay: bool,
     /// What is wanted beside the verdict.
     pub(crate) wanted: Wanted,
+    /// Peaks of memory that other files show. Of which rank they are nothing says: they are for a trace by itself.
+    pub(crate) peaks: Vec<Peak>,
 }
 
 fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
@@ -174,6 +177,8 @@ pub(crate) struct File {
     path: PathBuf,
     /// It was found in a directory, which says more of it.
     in_directory: bool,
+    /// There is no other.
+    is_alone: bool,
 }
 
 /// The traces that are asked about.
@@ -181,15 +186,26 @@ pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
     let mut files = Vec::new();
     for path in &question.paths {
         if path.as_os_str() == "-" {
-            files.push(File { path: path.clone(), in_directory: false });
+            files.push(File { path: path.clone(), in_directory: false, is_alone: false });
         } else if path.is_dir() || find_logs(path)?.is_empty() {
             let in_directory = question.recorded || path.is_dir();
-            files.extend(find_traces(path)?.into_iter().map(|path| File { path, in_directory }));
+            files.extend(find_traces(path)?.into_iter().map(|path| File {
+                path,
+                in_directory,
+                is_alone: false,
+            }));
         }
     }
     // Logs alone are no traces, and reading one says so.
     if files.is_empty() {
-        files.extend(question.paths.first().map(|path| File { path: path.clone(), in_directory: false }));
+        files.extend(question.paths.first().map(|path| File {
+            path: path.clone(),
+            in_directory: false,
+            is_alone: false,
+        }));
+    }
+    if let [one] = &mut files[..] {
+        one.is_alone = true;
     }
     Ok(files)
 }
@@ -221,7 +237,7 @@ pub(crate) fn each_file<E: From<ReadError>>(
     let bar = progress::bar(output, &paths);
     let advance = |bytes: u64| bar.inc(bytes);
     let done = files.iter().try_for_each(|file| {
-        let loaded = read(&file.path, file.in_directory, question, &advance)?;
+        let loaded = read(file, question, &advance)?;
         then(&loaded, &Facts::new(&loaded.trace))
     });
     bar.finish_and_clear();
@@ -244,7 +260,7 @@ fn judge_file<T>(
     advance: &(dyn Fn(u64) + Sync),
     then: &(impl Fn(&Case<'_>, Verdict) -> T + Sync),
 ) -> Result<Judged<T>, ReadError> {
-    let loaded = read(&file.path, file.in_directory, question, advance)?;
+    let loaded = read(file, question, advance)?;
     let job = loaded.trace.meta.distributed.as_ref();
     let (rank, world) = (job.map(|job| job.rank), job.map(|job| job.world_size));
     let inputs = [loaded.input.clone()];
@@ -320,12 +336,8 @@ fn not_one_run(apart: i64, inputs: Vec<Input>) -> Refusal {
     }
 }
 
-fn read(
-    path: &Path,
-    in_directory: bool,
-    options: &Question,
-    advance: &(dyn Fn(u64) + Sync),
-) -> Result<Loaded, ReadError> {
+fn read(file: &File, options: &Question, advance: &(dyn Fn(u64) + Sync)) -> Result<Loaded, ReadError> {
+    let &File { ref path, in_directory, is_alone } = file;
     let read_options =
         ReadOptions { progress: Some(advance), device: options.device, ..ReadOptions::default() };
     let trace = if path.as_os_str() == "-" {
@@ -343,6 +355,11 @@ fn read(
     let mut known = known(recorded.as_ref(), options.step_ms);
     if let Some(directory) = path.parent().filter(|_| in_directory && known.step_measured_ns.is_none()) {
         known.step_measured_ns = crate::diagnose::measured_step(directory, recorded.as_ref(), &trace);
+    }
+    if let Some(peak) = peak_of(&options.peaks, &trace).filter(|_| is_alone && known.peak_memory.is_none()) {
+        known.peak_memory = Some(peak.allocated);
+        known.said.peak = Some(peak.allocated);
+        known.said.reserved = known.said.reserved.or(peak.reserved);
     }
     Ok(Loaded { known, trace, input })
 }

@@ -3,12 +3,15 @@
 //!
 //! The first period may set things up (an optimizer's states), and the last is under way: neither counts. What is kept and
 //! given back a few steps later is no growth, for early periods have left nothing of it.
+//!
+//! Where the whole history shows none, its last part may: an evaluation after training, say.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use whyidle_model::{AllocatorAction, MemorySnapshot};
 
-use super::periods::{Periods, PeriodsBy};
+use super::periods::{self, Periods, PeriodsBy, UPDATES};
 use super::sites::{Phase, Sites};
 use super::state::Live;
 
@@ -28,10 +31,10 @@ pub struct Grown {
 /// What the evidence says of a growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowthKind {
-    /// Memory of several operators of the forward is kept from every period, and backward runs: results are kept with
-    /// their graph.
+    /// Memory of several operators of the forward is kept from every period, and backward runs, or an optimizer's update
+    /// that follows one: what forward saved outlives the backward it was saved for. Results are kept with their graph.
     Graph,
-    /// The same, and the stacks show no backward at all: an evaluation with its graph.
+    /// The same, and the periods show neither: an evaluation with its graph.
     Evaluation,
     /// Memory is kept; the stacks say where it is asked for, not why.
     Kept,
@@ -81,8 +84,9 @@ pub(super) fn growth(
     seen: Seen,
 ) -> Option<Growth> {
     let count = periods.count().checked_sub(2)?;
-    // Slices of a start-up, where nothing is given back yet, show no growth.
-    if count < FEWEST || periods.by == PeriodsBy::Slices && !seen.steady {
+    // Slices of a start-up, where nothing is given back yet, show no growth, nor do those of a single forward.
+    let returns = seen.outside as f64 >= MOST_OF * count as f64;
+    if count < FEWEST || periods.by == PeriodsBy::Slices && !(seen.steady && returns) {
         return None;
     }
     // Per site, bytes and blocks by period.
@@ -122,17 +126,81 @@ pub(super) fn growth(
         () if seen.every_stack => GrowthKind::Evaluation,
         () => GrowthKind::Kept,
     };
+    // Neither does one after the other of what a program sets up, which only forward is none of.
+    if kind == GrowthKind::Kept && periods.by == PeriodsBy::Part && !seen.steady {
+        return None;
+    }
     let per_period = found.iter().fold(0, |sum: u64, grown| sum.saturating_add(grown.per_period));
     Some(Growth { kind, by: periods.by, periods: count, per_period, sites: found })
 }
 
-/// What a history's stacks show.
+/// Growth in the last part of a history, if there is any.
+pub(super) fn of_its_end(
+    snapshot: &MemorySnapshot,
+    device: u32,
+    live: &BTreeMap<u64, Live>,
+    sites: &Sites,
+) -> Option<Growth> {
+    let periods = periods::of_its_end(snapshot, device, live, sites)?;
+    let from = *periods.starts.first()?;
+    let before = || snapshot.history(device).take_while(|&row| row < from);
+    let count = |wanted| before().filter(|&row| snapshot.events.action[row] == wanted).count();
+    let back = count(AllocatorAction::FreeRequested).max(count(AllocatorAction::FreeCompleted));
+    let out = count(AllocatorAction::Alloc);
+    let steady = out > 0 && back * 2 >= out;
+    growth(live, &periods, sites, Seen::of(snapshot, device, sites, &periods, steady))
+}
+
+/// What a history shows, or the part of it that is in question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Some allocation is autograd's.
+    /// Some allocation is autograd's or an optimizer's, or the program marked an update.
     pub backward: bool,
     /// Every allocation says who asked for it.
     pub every_stack: bool,
-    /// At least half as many blocks are given back as are handed out in each half of the history.
+    /// At least half as many blocks are given back as are handed out: in each half of a history, or before the part in
+    /// question.
     pub steady: bool,
+    /// Periods, without the first and the last, in which something outside of a module's forward and of autograd asks for
+    /// memory: one forward after the other, and not one of many layers.
+    pub outside: usize,
+}
+
+impl Seen {
+    /// What a device's history shows, or its last part where periods are of that.
+    pub(super) fn of(
+        snapshot: &MemorySnapshot,
+        device: u32,
+        sites: &Sites,
+        periods: &Periods,
+        steady: bool,
+    ) -> Self {
+        let events = &snapshot.events;
+        let from = match periods.by {
+            PeriodsBy::Part => periods.starts.first().copied().unwrap_or(0),
+            _ => 0,
+        };
+        let rows = || snapshot.history(device).filter(|&row| row >= from);
+        let since = rows().next().map_or(i64::MAX, |row| events.time(row));
+        let is_update = |mark: &whyidle_model::MemoryMark| {
+            mark.device == device && mark.name.starts_with(UPDATES) && mark.time >= since
+        };
+        let mut seen =
+            Self { backward: snapshot.marks.iter().any(is_update), every_stack: true, steady, outside: 0 };
+        let mut last = 0;
+        for row in rows().filter(|&row| events.action[row] == AllocatorAction::Alloc) {
+            let site = sites.of(events.stack[row]);
+            seen.every_stack &= site != 0;
+            let phase = sites.sites[site as usize].phase;
+            seen.backward |= matches!(phase, Phase::Backward | Phase::Optimizer);
+            if let Some(period) =
+                periods.at(row).filter(|&period| period > last && period + 1 < periods.count())
+                && matches!(phase, Phase::Other | Phase::Optimizer)
+            {
+                last = period;
+                seen.outside += 1;
+            }
+        }
+        seen
+    }
 }

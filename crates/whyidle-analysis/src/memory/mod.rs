@@ -62,7 +62,7 @@ pub struct DeviceMemory {
     pub fragmentation: Fragmentation,
     /// Calls of the driver.
     pub churn: Churn,
-    /// How periods were found, and how many there are; none without a history.
+    /// How periods were found, and how many there are – of its last part, where growth is of that –; none without a history.
     pub periods: Option<(PeriodsBy, usize)>,
     /// Growth across them.
     pub growth: Option<Growth>,
@@ -88,7 +88,6 @@ fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMem
     let mut peak = Peak { totals: walk.totals(), time: None, row: None };
     let mut peak_reserved = peak.totals.reserved;
     let (mut allocations, mut count) = (0, 0_usize);
-    let mut seen = Seen { backward: false, every_stack: true, steady: false };
     let half = snapshot.history(device).count() / 2;
     // Blocks handed out and given back in either half.
     let mut halves = [(0_u64, 0_u64); 2];
@@ -108,12 +107,7 @@ fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMem
                 fragmentation.grew_while_free += 1;
                 fragmentation.grew_bytes = fragmentation.grew_bytes.saturating_add(events.bytes(row));
             }
-            AllocatorAction::Alloc => {
-                allocations += 1;
-                let site = sites.of(events.stack[row]);
-                seen.every_stack &= site != 0;
-                seen.backward |= sites.sites[site as usize].phase == Phase::Backward;
-            }
+            AllocatorAction::Alloc => allocations += 1,
             _ => {}
         }
         let (out, back) = &mut halves[usize::from(count >= half)];
@@ -127,10 +121,14 @@ fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMem
             peak = Peak { totals: now, time: Some(events.time(row)), row: Some(row) };
         }
     }
-    seen.steady = halves.iter().all(|&(out, back)| back * 2 >= out);
     let has_history = span.is_some();
-    let periods = has_history.then(|| Periods::of(snapshot, device));
-    let growth = periods.as_ref().and_then(|periods| growth::growth(&walk.live, periods, sites, seen));
+    let periods = has_history.then(|| Periods::of(snapshot, device, sites));
+    let steady = halves.iter().all(|&(out, back)| back * 2 >= out);
+    let growth = periods.as_ref().and_then(|periods| {
+        let seen = Seen::of(snapshot, device, sites, periods, steady);
+        growth::growth(&walk.live, periods, sites, seen)
+            .or_else(|| growth::of_its_end(snapshot, device, &walk.live, sites))
+    });
     let mut memory = DeviceMemory {
         device,
         end: state::at_end(snapshot, device),
@@ -144,7 +142,10 @@ fn of_device(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> DeviceMem
         timeline: if has_history { timeline.finish() } else { Vec::new() },
         fragmentation,
         churn: Churn::of(snapshot, device),
-        periods: periods.as_ref().map(|periods| (periods.by, periods.count())),
+        periods: match &growth {
+            Some(growth) if growth.by == PeriodsBy::Part => Some((growth.by, growth.periods + 2)),
+            _ => periods.as_ref().map(|periods| (periods.by, periods.count())),
+        },
         growth,
         advice: Vec::new(),
     };

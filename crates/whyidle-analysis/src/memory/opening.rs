@@ -19,6 +19,8 @@ pub(super) struct Opening {
     unseen: [i128; 4],
     /// Frees are noted when they are complete.
     completes: bool,
+    /// Bytes by which expandable segments grew in the history: their sizes are those of its end.
+    grown: i128,
     /// The walk ended at the allocator's own figure without help.
     pub(super) exact: bool,
 }
@@ -32,6 +34,7 @@ impl Opening {
             segments: segments_before(snapshot, device),
             unseen: [0; 4],
             completes: actions().any(|action| action == AllocatorAction::FreeCompleted),
+            grown: snapshot.history(device).map(|row| grows(snapshot, row)).sum(),
             exact: false,
         };
         let requests = actions().any(|action| action == AllocatorAction::FreeRequested);
@@ -64,6 +67,7 @@ impl Opening {
         }
         counted[3] =
             self.segments.iter().map(|(from, segment)| i128::from(segment.end) - i128::from(*from)).sum();
+        counted[3] -= self.grown;
         Walk {
             snapshot,
             live: self.live.clone(),
@@ -87,6 +91,16 @@ impl Opening {
             let Some(live) = self.live.get_mut(&address) else { continue };
             live.size += rest(&self.segments, address, live.size, next);
         }
+    }
+}
+
+/// By how many bytes an event makes an expandable segment grow.
+fn grows(snapshot: &MemorySnapshot, row: usize) -> i128 {
+    let bytes = i128::from(snapshot.events.bytes(row));
+    match snapshot.events.action[row] {
+        AllocatorAction::SegmentMap => bytes,
+        AllocatorAction::SegmentUnmap => -bytes,
+        _ => 0,
     }
 }
 

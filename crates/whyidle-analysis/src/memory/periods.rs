@@ -1,10 +1,18 @@
 //! The periods of a history: its steps, where they can be told.
 //!
 //! By marks of the program or its profiler; else by repetition – a stack that asks for memory at regular distances over most
-//! of the history, the rarest such, begins each period –; else in slices of as many allocations each.
+//! of the history, the rarest such, begins each period –; else in slices of as many allocations each. Layers repeat within
+//! one forward, backward or update: what asks there begins no period.
+//!
+//! A part of a history may have periods of its own: see [`of_its_end`].
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use whyidle_model::{AllocatorAction, MemorySnapshot};
+
+use super::sites::{Phase, Sites};
+use super::state::Live;
 
 /// How periods were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +23,8 @@ pub enum PeriodsBy {
     Repetition,
     /// Slices of as many allocations each.
     Slices,
+    /// Allocations that repeat in the history's last part, and stay.
+    Part,
 }
 
 impl PeriodsBy {
@@ -25,6 +35,7 @@ impl PeriodsBy {
             Self::Marks => "marks",
             Self::Repetition => "repetition",
             Self::Slices => "slices",
+            Self::Part => "part",
         }
     }
 }
@@ -37,6 +48,9 @@ pub struct Periods {
     /// The first row of each, ascending. Rows before the first belong to none.
     pub starts: Vec<usize>,
 }
+
+/// How marks of an optimizer's updates begin.
+pub(super) const UPDATES: &str = "Optimizer.step#";
 
 /// Fewer repetitions are none.
 const FEWEST: usize = 3;
@@ -51,9 +65,9 @@ const ENOUGH: usize = 5;
 
 impl Periods {
     /// The periods of a device's history.
-    pub(super) fn of(snapshot: &MemorySnapshot, device: u32) -> Self {
+    pub(super) fn of(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> Self {
         by_marks(snapshot, device)
-            .or_else(|| by_repetition(snapshot, device))
+            .or_else(|| by_repetition(snapshot, device, sites))
             .unwrap_or_else(|| in_slices(snapshot, device))
     }
 
@@ -74,7 +88,7 @@ fn by_marks(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
     let time = |row: usize| snapshot.events.time(row);
     let first = snapshot.history(device).next()?;
     let last = snapshot.history(device).last()?;
-    ["ProfilerStep#", "Optimizer.step#"].into_iter().find_map(|prefix| {
+    ["ProfilerStep#", UPDATES].into_iter().find_map(|prefix| {
         let marks =
             snapshot.marks.iter().filter(|mark| mark.device == device && mark.name.starts_with(prefix));
         let within: Vec<i64> =
@@ -106,8 +120,25 @@ impl Beat {
         (self.last - self.first) as f64 / (self.count - 1) as f64
     }
 
-    fn is_regular(&self, allocations: usize) -> bool {
-        if self.count < FEWEST || ((self.last - self.first) as f64) < SPANNED * allocations as f64 {
+    /// The next one, as the number of its allocation.
+    fn add(&mut self, at: usize) {
+        if self.count == 0 {
+            self.first = at;
+        } else {
+            let distance = (at - self.last) as f64;
+            self.squares += distance * distance;
+        }
+        self.count += 1;
+        self.last = at;
+    }
+
+    /// It spans most of the history.
+    fn spans(&self, allocations: usize) -> bool {
+        self.count >= FEWEST && (self.last - self.first) as f64 >= SPANNED * allocations as f64
+    }
+
+    fn is_regular(&self) -> bool {
+        if self.count < FEWEST {
             return false;
         }
         let mean = self.distance();
@@ -116,7 +147,7 @@ impl Beat {
     }
 }
 
-fn by_repetition(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
+fn by_repetition(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> Option<Periods> {
     let events = &snapshot.events;
     let rows = || snapshot.history(device).filter(|&row| events.action[row] == AllocatorAction::Alloc);
     // Without stacks, sizes.
@@ -126,18 +157,13 @@ fn by_repetition(snapshot: &MemorySnapshot, device: u32) -> Option<Periods> {
     let mut allocations = 0;
     for (at, row) in rows().enumerate() {
         allocations = at + 1;
-        let beat = beats.entry(symbol(row)).or_default();
-        if beat.count == 0 {
-            beat.first = at;
-        } else {
-            let distance = (at - beat.last) as f64;
-            beat.squares += distance * distance;
+        if sites.sites[sites.of(events.stack[row]) as usize].phase != Phase::Other {
+            continue;
         }
-        beat.count += 1;
-        beat.last = at;
+        beats.entry(symbol(row)).or_default().add(at);
     }
     let mut regular: Vec<(u32, Beat)> =
-        beats.into_iter().filter(|(_, beat)| beat.is_regular(allocations)).collect();
+        beats.into_iter().filter(|(_, beat)| beat.spans(allocations) && beat.is_regular()).collect();
     regular.sort_by_key(|(symbol, beat)| (beat.count, beat.first, *symbol));
     // The rarest that repeats often enough to show growth; layers repeat too, within a step.
     let chosen = regular.iter().find(|(_, beat)| beat.count >= ENOUGH).or_else(|| regular.first());
@@ -151,4 +177,81 @@ fn in_slices(snapshot: &MemorySnapshot, device: u32) -> Periods {
         || snapshot.history(device).filter(|&row| snapshot.events.action[row] == AllocatorAction::Alloc);
     let each = rows().count().div_ceil(SLICES).max(1);
     Periods { by: PeriodsBy::Slices, starts: rows().step_by(each).collect() }
+}
+
+/// What a stack keeps of a history.
+#[derive(Default)]
+struct Keeps {
+    /// Its blocks that somebody holds now, and the most of them before the first that stays to the end.
+    held: usize,
+    most_before: usize,
+    /// Allocations that stay to the end, and their rows.
+    beat: Beat,
+    rows: Vec<usize>,
+}
+
+/// More must stay of a stack than it ever held before, times this: a forward that is under way holds what the one before
+/// did, and a list of the last so many results is as long as ever.
+const MORE_THAN_EVER: usize = 2;
+/// The last period may be under way, and so much longer than the others.
+const UNDER_WAY: f64 = 2.0;
+
+/// Periods of a history's last part: an evaluation after training, say. A stack of the user's own, outside of any module's
+/// forward – layers repeat within one –, asks for memory at regular distances up to the end, and what it got stays. The
+/// rarest such begins each period. `live`: blocks at the end.
+pub(super) fn of_its_end(
+    snapshot: &MemorySnapshot,
+    device: u32,
+    live: &BTreeMap<u64, Live>,
+    sites: &Sites,
+) -> Option<Periods> {
+    let events = &snapshot.events;
+    let stays = |row: usize| {
+        let block = live.get(&events.address[row]).filter(|block| !block.pending);
+        block.and_then(|block| block.row).is_some_and(|from| from as usize == row)
+    };
+    let begins = |stack: u32| {
+        let site = &sites.sites[sites.of(stack) as usize];
+        site.phase == Phase::Other && site.place.is_some()
+    };
+    let mut stacks: FxHashMap<u32, Keeps> = FxHashMap::default();
+    let mut held: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut allocations = 0;
+    for row in snapshot.history(device) {
+        match events.action[row] {
+            AllocatorAction::Alloc => {
+                let stack = events.stack[row];
+                if begins(stack) {
+                    let keeps = stacks.entry(stack).or_default();
+                    if stays(row) {
+                        keeps.beat.add(allocations);
+                        keeps.rows.push(row);
+                    }
+                    keeps.held += 1;
+                    if keeps.rows.is_empty() {
+                        keeps.most_before = keeps.most_before.max(keeps.held);
+                    }
+                    held.insert(events.address[row], stack);
+                }
+                allocations += 1;
+            }
+            AllocatorAction::FreeRequested | AllocatorAction::FreeCompleted => {
+                if let Some(keeps) =
+                    held.remove(&events.address[row]).and_then(|stack| stacks.get_mut(&stack))
+                {
+                    keeps.held = keeps.held.saturating_sub(1);
+                }
+            }
+            _ => {}
+        }
+    }
+    let is_growth = |keeps: &Keeps| {
+        let beat = &keeps.beat;
+        beat.count >= ENOUGH.max(MORE_THAN_EVER * keeps.most_before)
+            && beat.is_regular()
+            && (allocations - beat.last) as f64 <= UNDER_WAY * beat.distance()
+    };
+    let found = stacks.into_iter().filter(|(_, keeps)| is_growth(keeps));
+    let (_, chosen) = found.min_by_key(|(stack, keeps)| (keeps.beat.count, keeps.beat.first, *stack))?;
+    Some(Periods { by: PeriodsBy::Part, starts: chosen.rows })
 }

@@ -177,6 +177,83 @@ fn growth_is_what_every_step_leaves() {
     assert_eq!(steps(|_| false).facts().advice, []);
 }
 
+/// Training steps that give everything back, then `rounds` at whose end each `keeps` stays: a batch, and what three
+/// operators of a forward ask for, in `layers` layers each.
+fn then_rounds(rounds: usize, layers: usize, keeps: usize) -> Made {
+    let mut made = Made::default();
+    let batch = made.stack("batch", "/home/user/a.py");
+    let work = made.stack("work", "/home/user/b.py");
+    let forward: Vec<u32> = ["norm", "up", "down", "act"]
+        .map(|name| {
+            made.stack(name, "/home/user/model.py");
+            made.stack("_call_impl", "/usr/lib/python3/dist-packages/torch/nn/modules/module.py");
+            // One stack of both frames.
+            let ends = &mut made.snapshot.stacks.ends;
+            ends.remove(ends.len() - 2);
+            ends.len() as u32 - 1
+        })
+        .to_vec();
+    for _ in 0..60 {
+        made.event(Action::Alloc, START, MIB, work).event(Action::FreeCompleted, START, MIB, work);
+    }
+    let mut at = START + 100 * MIB;
+    let mut held = std::collections::VecDeque::new();
+    for _ in 0..rounds {
+        let mut asked = vec![batch];
+        asked.extend((0..layers).flat_map(|_| forward[..3].to_vec()));
+        for stack in asked {
+            made.event(Action::Alloc, at, MIB, stack);
+            held.push_back((at, stack));
+            at += MIB;
+            made.event(Action::Alloc, START, MIB, forward[3]).event(Action::FreeCompleted, START, MIB, work);
+        }
+        while held.len() > keeps {
+            let (at, stack) = held.pop_front().unwrap();
+            made.event(Action::FreeCompleted, at, MIB, stack);
+        }
+    }
+    made
+}
+
+#[test]
+fn an_evaluation_after_training_grows_in_its_part_of_the_history() {
+    let memory = then_rounds(6, 2, usize::MAX).facts();
+    let growth = memory.growth.as_ref().unwrap();
+    assert_eq!((growth.by, growth.kind, growth.periods), (PeriodsBy::Part, GrowthKind::Evaluation, 4));
+    assert_eq!((growth.per_period, memory.periods), (7 * MIB, Some((PeriodsBy::Part, 6))));
+    assert_eq!(memory.advice, [Advice::NoGrad]);
+    // With an optimizer's update in each round, what forward saved outlives the backward.
+    let mut made = then_rounds(6, 2, usize::MAX);
+    let last = made.snapshot.events.time(made.snapshot.events.len() - 1);
+    made.snapshot.marks.push(MemoryMark { name: "Optimizer.step#A".to_owned(), device: 0, time: last });
+    assert_eq!(made.facts().advice, [Advice::Detach]);
+}
+
+#[test]
+fn layers_of_one_forward_and_the_last_so_many_results_are_no_growth() {
+    // One forward of many layers, under way when the snapshot was taken: whatever repeats is within it.
+    assert_eq!(then_rounds(1, 40, usize::MAX).facts().growth, None);
+    // What is kept is a list of the last so many.
+    assert_eq!(then_rounds(60, 2, 70).facts().growth, None);
+    // Nothing stays.
+    assert_eq!(then_rounds(12, 2, 0).facts().growth, None);
+}
+
+#[test]
+fn a_start_that_sets_tensors_up_is_no_growth() {
+    let mut made = Made::default();
+    let weights = made.stack("weights", "/home/user/a.py");
+    let noise = made.stack("noise", "/home/user/a.py");
+    for at in 0..12 {
+        made.event(Action::Alloc, START, MIB, noise).event(Action::FreeCompleted, START, MIB, noise);
+        made.event(Action::Alloc, START + (at + 1) * 2 * MIB, 2 * MIB, weights);
+        made.event(Action::Alloc, START, MIB, noise);
+    }
+    made.event(Action::FreeCompleted, START, MIB, noise);
+    let live = made.facts();
+    assert!(live.growth.is_none_or(|growth| growth.by != PeriodsBy::Part));
+}
+
 #[test]
 fn marks_of_the_program_are_its_steps() {
     let mut made = steps(|_| true);

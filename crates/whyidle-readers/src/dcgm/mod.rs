@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use whyidle_model::{CardFacts, NoteCode};
 
+use crate::budget::Guard;
 use crate::logs::{Clock, Log, Rows, SECOND};
 
 const MIB: f64 = 1_048_576.0;
@@ -54,7 +55,7 @@ struct Scrape {
     values: BTreeMap<&'static str, f64>,
 }
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut log = Log::default();
     let mut current: BTreeMap<u32, Scrape> = BTreeMap::new();
     let (mut rows, mut scrapes, mut timed, mut untimed) = (Rows::default(), 0_i64, 0_u64, 0_u64);
@@ -82,7 +83,7 @@ pub(crate) fn parse(text: &str) -> Log {
             rows.push(scrape.t.unwrap_or(scrapes * SECOND), &numbers, &[]);
         }
     };
-    for line in text.lines().filter(|line| line.starts_with("DCGM_FI_")) {
+    for line in guard.lines(text).filter(|line| line.starts_with("DCGM_FI_")) {
         let Some((name, labels, value, t)) = split(line) else {
             log.notes.add(NoteCode::MalformedEvent, None);
             continue;
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn a_field_that_comes_again_begins_the_next_scrape() {
         assert!(is_print(TEXT) && !is_print("# HELP DCGM_FI_DEV_GPU_UTIL\n"));
-        let log = parse(TEXT);
+        let log = parse(TEXT, &mut Guard::default());
         let gpu = &log.samples.gpu;
         assert_eq!((gpu.len(), log.clock), (2, Clock::None));
         assert_eq!((gpu.number("util_gpu", 0), gpu.number("util_gpu", 1)), (Some(97.0), Some(3.0)));
@@ -190,7 +191,7 @@ mod tests {
             (log.machine.driver.as_str(), log.machine.cards[0].name.as_str(), log.machine.cards[1].mig),
             ("580.105.08", "NVIDIA L4", Some(true))
         );
-        let timed = parse("DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 97 1796028678000\n");
+        let timed = parse("DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 97 1796028678000\n", &mut Guard::default());
         assert_eq!((timed.clock, timed.samples.gpu.t[0]), (Clock::Unix, 1_796_028_678 * SECOND));
     }
 }

@@ -15,6 +15,7 @@ use std::path::Path;
 use memchr::memmem;
 use whyidle_model::{FlightDump, NoteCode};
 
+use crate::budget::Budget;
 use crate::error::{Found, ReadError};
 use crate::pickle::{Node, Pickle, Why};
 use crate::source;
@@ -55,13 +56,13 @@ fn parse(bytes: &[u8]) -> Result<FlightDump, Failure> {
     match text.first() {
         None => Err(Failure::Other(Found::Empty)),
         Some(b'{' | b'[') => json::read(text),
-        Some(0x80) => from_pickle(bytes),
+        Some(0x80) => from_pickle(bytes, Budget::default()),
         Some(_) => Err(Failure::Other(Found::Binary)),
     }
 }
 
-fn from_pickle(bytes: &[u8]) -> Result<FlightDump, Failure> {
-    let (pickle, broken) = Pickle::read_part(bytes);
+fn from_pickle(bytes: &[u8], budget: Budget) -> Result<FlightDump, Failure> {
+    let (pickle, broken) = Pickle::read_part(bytes, budget);
     let view = |node| InPickle { pickle: &pickle, node };
     let mut builder = Builder::new(bytes.len());
     match broken {
@@ -70,15 +71,16 @@ fn from_pickle(bytes: &[u8]) -> Result<FlightDump, Failure> {
                 return Err(Failure::Other(Found::Pickle));
             }
         }
-        Some(broken) if broken.why == Why::Cut => {
+        Some(broken) if matches!(broken.why, Why::Cut | Why::Budget) => {
             // The list of entries is not closed, but each entry that was finished is.
             for node in pickle.values().iter().filter(|node| matches!(node, Node::Dict(_))) {
                 builder.loose(view(node));
             }
-            if builder.is_empty() {
+            let is_over = broken.why == Why::Budget;
+            if builder.is_empty() && !is_over {
                 return Err(Failure::Broken(broken.byte));
             }
-            builder.note(NoteCode::Truncated);
+            builder.note(if is_over { NoteCode::OverBudget } else { NoteCode::Truncated });
         }
         Some(broken) => return Err(Failure::Broken(broken.byte)),
     }

@@ -9,6 +9,7 @@
 use serde_json::Value;
 use whyidle_model::NoteCode;
 
+use crate::budget::Guard;
 use crate::logs::{Clock, Log, Rows, SECOND};
 use crate::plain::{Decimal, local_time};
 
@@ -40,9 +41,10 @@ struct Report {
     busy: Option<f64>,
 }
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut log = Log::default();
-    let (cores, reports) = if is_json(text) { of_json(text, &mut log) } else { of_text(text, &mut log) };
+    let (cores, reports) =
+        if is_json(text) { of_json(text, guard, &mut log) } else { of_text(text, guard, &mut log) };
     // Without times, reports are a second apart; without `-y` the first one is about another time.
     let skip = usize::from(reports.len() > 1);
     let timed = reports.iter().all(|report| report.t.is_some()) && !reports.is_empty();
@@ -69,14 +71,14 @@ pub(crate) fn parse(text: &str) -> Log {
     log
 }
 
-fn of_text(text: &str, log: &mut Log) -> (f64, Vec<Report>) {
+fn of_text(text: &str, guard: &mut Guard, log: &mut Log) -> (f64, Vec<Report>) {
     let values = text.lines().take(4_096).flat_map(str::split_whitespace);
     let decimal = Decimal::of(values.filter(|word| {
         word.as_bytes().first().is_some_and(u8::is_ascii_digit) && !word.contains(['/', ':'])
     }));
     let (mut cores, mut reports, mut current) = (1.0, Vec::<Report>::new(), Report::default());
     let (mut cpu_next, mut devices): (Option<Vec<&str>>, Option<Vec<&str>>) = (None, None);
-    for line in text.lines() {
+    for line in guard.lines(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if line.starts_with("Linux ") {
             // `(2 CPU)`; a restart within one file begins anew.
@@ -164,14 +166,18 @@ fn close(current: &mut Report, reports: &mut Vec<Report>) {
     }
 }
 
-fn of_json(text: &str, log: &mut Log) -> (f64, Vec<Report>) {
+fn of_json(text: &str, guard: &mut Guard, log: &mut Log) -> (f64, Vec<Report>) {
+    if !guard.pays(text.len() as u64) {
+        return (1.0, Vec::new());
+    }
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         log.notes.add(NoteCode::Truncated, None);
         return (1.0, Vec::new());
     };
     let host = &value["sysstat"]["hosts"][0];
     let cores = host["number-of-cpus"].as_f64().filter(|count| (1.0..1e5).contains(count)).unwrap_or(1.0);
-    let reports = host["statistics"].as_array().into_iter().flatten().map(|entry| {
+    let entries = host["statistics"].as_array().into_iter().flatten().take_while(|_| guard.pays(0));
+    let reports = entries.map(|entry| {
         let cpu = &entry["avg-cpu"];
         let of = |a: &str, b: &str| Some(cpu[a].as_f64()? + cpu[b].as_f64().unwrap_or(0.0));
         let mut report = Report {
@@ -221,7 +227,7 @@ mod tests {
 
     #[test]
     fn rates_are_added_up_and_german_commas_are_decimals() {
-        let log = parse(GERMAN);
+        let log = parse(GERMAN, &mut Guard::default());
         assert_eq!((log.rows, log.clock), (1, Clock::Local), "the mean since the start is left out");
         let system = &log.samples.system;
         let near = |column: &str, wanted: f64| {

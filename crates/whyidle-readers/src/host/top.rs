@@ -7,6 +7,7 @@
 
 use whyidle_model::NoteCode;
 
+use crate::budget::Guard;
 use crate::logs::{Clock, Log, Rows, SECOND};
 use crate::plain::{Decimal, time_of_day};
 
@@ -20,7 +21,7 @@ fn is_first(line: &str) -> bool {
 
 const DAY: i64 = 86_400 * SECOND;
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut log = Log::default();
     let words = text.lines().take(4_096).flat_map(str::split_whitespace);
     let decimal = Decimal::of(
@@ -33,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Log {
     let mut columns: Option<Vec<String>> = None;
     let mut summary = Summary::default();
     let (mut cpu, mut iterations) = ([0.0; 4], 0_u32);
-    for line in text.lines() {
+    for line in guard.lines(text) {
         if is_first(line) {
             columns = None;
             let time = line.split_whitespace().nth(2).and_then(time_of_day);

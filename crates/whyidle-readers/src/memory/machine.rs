@@ -14,6 +14,7 @@ use whyidle_model::{MemorySnapshot, NoteCode};
 use super::rows::Rows;
 use super::values::{Lists, NONE, Open, Place, Value, join, packed, unpacked};
 use super::words::Word;
+use crate::budget::{Budget, Guard};
 use crate::pickle::op::{self, Input, Op};
 use crate::pickle::{Broken, Why, Window};
 
@@ -31,10 +32,13 @@ pub(super) struct Machine {
     spare_members: Vec<Vec<Value>>,
     spare_items: Vec<Vec<(Value, Value)>>,
     rows: Rows,
+    guard: Guard,
+    /// Marks on the stack: each is a level of nesting.
+    marks: u32,
 }
 
 impl Machine {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(budget: Budget) -> Self {
         Self {
             stack: Vec::new(),
             memo: Vec::new(),
@@ -43,16 +47,21 @@ impl Machine {
             spare_members: Vec::new(),
             spare_items: Vec::new(),
             rows: Rows::new(),
+            guard: Guard::new(budget),
+            marks: 0,
         }
     }
 
-    /// Runs to the end of the pickle and returns the whole.
+    /// Runs to the end of the pickle and returns the whole. An opcode is a node of the budget.
     ///
     /// # Errors
-    /// At the first opcode that makes no sense, is unfinished, or asks for code to be run.
+    /// Where the budget ends; at the first opcode that makes no sense, is unfinished, or asks for code to be run.
     pub(super) fn run<R: Read>(&mut self, input: &mut Window<R>) -> Result<Value, Broken> {
         loop {
             let byte = input.at();
+            if !(self.guard.pays(byte) && self.guard.nests(self.marks)) {
+                return Err(Broken { byte, why: Why::Budget });
+            }
             let op = op::next(input)?;
             if op == Op::Stop {
                 return self.pop().ok_or(Broken { byte, why: Why::Nonsense });
@@ -64,13 +73,18 @@ impl Machine {
     fn step(&mut self, op: Op<'_>, byte: u64) -> Option<()> {
         match op {
             Op::Nothing | Op::Stop => {}
-            Op::Mark => self.stack.push(Value::Mark),
+            Op::Mark => {
+                self.marks = self.marks.saturating_add(1);
+                self.stack.push(Value::Mark);
+            }
             Op::Pop => {
                 let value = self.stack.pop()?;
+                self.marks = self.marks.saturating_sub(u32::from(value == Value::Mark));
                 self.release(value);
             }
             Op::PopMark => {
                 let from = self.mark()?;
+                self.marks = self.marks.saturating_sub(1);
                 self.drop_from(from);
             }
             Op::Dup => {
@@ -159,6 +173,7 @@ impl Machine {
     fn unmark(&mut self) -> Option<usize> {
         let at = self.mark()?;
         self.stack.remove(at);
+        self.marks = self.marks.saturating_sub(1);
         Some(at)
     }
 
@@ -431,5 +446,11 @@ impl Machine {
     pub(super) fn finish(self, whole: &Value) -> Option<MemorySnapshot> {
         let lists = Lists(&self.places);
         self.rows.finish(lists.items(whole), &lists)
+    }
+
+    /// What was read until the budget ended: segments and blocks. Which device an event is of, only the whole tells.
+    pub(super) fn part(mut self) -> MemorySnapshot {
+        self.rows.notes.add(NoteCode::OverBudget, None);
+        self.rows.part()
     }
 }

@@ -237,7 +237,7 @@ impl Rows {
     }
 
     /// The snapshot. `None`: the whole is something else.
-    pub(super) fn finish(mut self, whole: &[(Value, Value)], lists: &Lists<'_>) -> Option<MemorySnapshot> {
+    pub(super) fn finish(self, whole: &[(Value, Value)], lists: &Lists<'_>) -> Option<MemorySnapshot> {
         let segments = find(whole, Word::Segments)?;
         let traces = find(whole, Word::DeviceTraces).map_or(&[][..], |traces| lists.members(traces));
         if !matches!(segments, Value::Open(_)) {
@@ -254,17 +254,21 @@ impl Rows {
         let settings = find(whole, Word::AllocatorSettings).map(|settings| self.settings(settings, lists));
         let marks = find(whole, Word::Annotations).map_or(&[][..], |marks| lists.members(marks));
         let marks = marks.iter().filter_map(|mark| self.mark(lists.items(mark))).collect();
-        Some(MemorySnapshot {
-            names: std::mem::take(&mut self.names),
+        let settings = settings.unwrap_or_default();
+        Some(MemorySnapshot { histories, settings, marks, ..self.part() })
+    }
+
+    /// The tables alone.
+    pub(super) fn part(self) -> MemorySnapshot {
+        MemorySnapshot {
+            names: self.names,
             segments: self.segments,
             blocks: self.blocks,
             events: self.events,
-            histories,
             stacks: self.stacks,
-            settings: settings.unwrap_or_default(),
-            marks,
             notes: self.notes,
-        })
+            ..MemorySnapshot::default()
+        }
     }
 
     fn settings(&self, settings: &Value, lists: &Lists<'_>) -> AllocatorSettings {

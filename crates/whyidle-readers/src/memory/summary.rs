@@ -12,6 +12,7 @@ use std::path::Path;
 use memchr::memmem;
 use whyidle_model::{MemorySummary, NoteCode, SummaryRow};
 
+use crate::budget::{Budget, Guard};
 use crate::error::{Found, ReadError};
 use crate::source;
 
@@ -34,7 +35,7 @@ pub fn read(path: &Path) -> Result<Vec<MemorySummary>, ReadError> {
     let file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     source::Inflate::new(BufReader::new(file)).take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
-    let found = read_text(&String::from_utf8_lossy(&bytes));
+    let found = within(&String::from_utf8_lossy(&bytes), Budget::default());
     if found.is_empty() {
         return Err(ReadError::NotATrace { path: path.to_owned(), found: Found::Text });
     }
@@ -44,8 +45,14 @@ pub fn read(path: &Path) -> Result<Vec<MemorySummary>, ReadError> {
 /// The tables in a text, in order.
 #[must_use]
 pub fn read_text(text: &str) -> Vec<MemorySummary> {
+    within(text, Budget::default())
+}
+
+/// The tables in a text, as far as the budget goes: a line is a node.
+fn within(text: &str, budget: Budget) -> Vec<MemorySummary> {
     let mut found: Vec<MemorySummary> = Vec::new();
-    for line in text.lines() {
+    let mut guard = Guard::new(budget);
+    for line in guard.lines(text) {
         if let Some((_, rest)) = line.split_once(TITLE) {
             let device = first_number(rest).and_then(|number| u32::try_from(number).ok());
             let mut table = MemorySummary { device: device.unwrap_or(0), ..MemorySummary::default() };
@@ -56,6 +63,9 @@ pub fn read_text(text: &str) -> Vec<MemorySummary> {
         } else if let Some(table) = found.last_mut() {
             add_line(table, line);
         }
+    }
+    if let Some(last) = found.last_mut().filter(|_| guard.is_over()) {
+        last.notes.add(NoteCode::OverBudget, None);
     }
     found
 }
@@ -154,6 +164,15 @@ mod tests {
         assert_eq!(found[0].non_releasable.map(|row| row.peak), Some(301_056));
         assert_eq!(found[0].segments.map(|row| row.current), Some(149));
         assert_eq!(found[0].active, None);
+    }
+
+    #[test]
+    fn tables_are_read_as_far_as_the_budget_goes() {
+        let text = format!("{WHOLE}{WHOLE}");
+        let found = within(&text, Budget { nodes: 9, ..Budget::default() });
+        assert_eq!((found.len(), found[0].notes.count(NoteCode::OverBudget)), (1, 1));
+        assert!(found[0].allocated.is_some() && found[0].reserved.is_none());
+        assert_eq!(read_text(&text)[1].notes.sorted(), []);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use memchr::memmem;
 use rustc_hash::FxHashMap;
 use whyidle_model::{NcuKernels, NoteCode};
 
+use crate::budget::{Budget, Guard};
 use crate::error::{Found, ReadError};
 use crate::plain::{self, Decimal, split};
 use table::{Target, of_details, of_raw};
@@ -42,7 +43,7 @@ fn is_header(line: &str) -> bool {
 /// # Errors
 /// Where the file cannot be read, or holds no kernel.
 pub fn read(path: &Path, kernels: &mut NcuKernels) -> Result<(), ReadError> {
-    let lines = parse(&plain::read(path)?, kernels);
+    let lines = parse(&plain::read(path)?, kernels, Budget::default());
     if lines == 0 {
         return Err(ReadError::NotATrace { path: path.to_owned(), found: Found::Text });
     }
@@ -51,30 +52,44 @@ pub fn read(path: &Path, kernels: &mut NcuKernels) -> Result<(), ReadError> {
 
 /// As [`read`], from bytes; how many lines were of kernels.
 pub fn read_bytes(bytes: &[u8], kernels: &mut NcuKernels) -> usize {
-    parse(&plain::clean(bytes), kernels)
+    parse(&plain::clean(bytes), kernels, Budget::default())
 }
 
-/// Reads text that was cleaned; returns how many lines were of kernels.
-pub(crate) fn parse(text: &str, kernels: &mut NcuKernels) -> usize {
+/// Reads text that was cleaned, as far as the budget goes; returns how many lines were of kernels.
+pub(crate) fn parse(text: &str, kernels: &mut NcuKernels, budget: Budget) -> usize {
     let key = |row: usize| ((kernels.process[row], kernels.id[row]), row);
     let mut known: FxHashMap<(u32, u32), usize> = (0..kernels.len()).map(key).collect();
     let (mut page, mut count) = (None, 0);
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
+    let mut guard = Guard::new(budget);
+    let is_row = |line: &str| line.starts_with(|c: char| c == '"' || c.is_ascii_digit());
+    for line in guard.lines(text) {
         if line.starts_with("==") {
             warn(line, kernels);
         } else if is_header(line) {
             // Fields hold no line ends: the numbers of the next lines tell their form.
-            page = Some(Page::new(line, delimiter(line), lines.clone()));
-        } else if let Some(page) =
-            page.as_mut().filter(|_| line.starts_with(|c: char| c == '"' || c.is_ascii_digit()))
-        {
+            page = Some(Page::new(line, delimiter(line), after(text, line).lines()));
+        } else if let Some(page) = page.as_mut().filter(|_| is_row(line)) {
+            let fields = split(line, page.delimiter);
+            // Nsight Compute was stopped, or the disk was full: half a line says nothing certain.
+            if after(text, line).is_empty() && !page.is_whole(line, &fields) {
+                kernels.notes.add(NoteCode::Truncated, None);
+                continue;
+            }
             let before = kernels.notes.count(NoteCode::MalformedEvent);
-            page.line(&split(line, page.delimiter), &mut known, kernels);
+            page.line(&fields, &mut known, kernels);
             count += usize::from(kernels.notes.count(NoteCode::MalformedEvent) == before);
         }
     }
+    if guard.is_over() {
+        kernels.notes.add(NoteCode::OverBudget, None);
+    }
     count
+}
+
+/// What follows a line of a text; nothing where the text ends in it.
+fn after<'t>(text: &'t str, line: &str) -> &'t str {
+    let end = line.as_ptr() as usize - text.as_ptr() as usize + line.len();
+    &text[end..]
 }
 
 /// A spreadsheet of a country with decimal commas saves with semicolons.
@@ -153,6 +168,17 @@ impl Page {
         }
         let decimal = Decimal::of(values.iter().map(String::as_str));
         Self { delimiter, decimal, columns, factors: None }
+    }
+
+    /// Whether a line is all there: its quotes are closed, and a row of the raw page has all columns. On the details page
+    /// rows are of two lengths; the shorter one ends behind the value, and in a comma.
+    fn is_whole(&self, line: &str, fields: &[String]) -> bool {
+        let closed = line.matches('"').count().is_multiple_of(2);
+        closed
+            && match self.columns.value {
+                Some(value) => fields.len() > value + 1 || self.columns.all == value + 1,
+                None => fields.len() == self.columns.all && !line.ends_with(self.delimiter),
+            }
     }
 
     fn line(
@@ -264,7 +290,7 @@ mod tests {
 
     fn parsed(text: &str) -> NcuKernels {
         let mut kernels = NcuKernels::default();
-        assert!(parse(text, &mut kernels) > 0);
+        assert!(parse(text, &mut kernels, Budget::default()) > 0);
         kernels
     }
 
@@ -272,7 +298,7 @@ mod tests {
     fn the_other_page_of_a_report_fills_up() {
         let mut kernels = parsed(RAW);
         let details = "\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"9\",\"k\",\"Waves Per SM\",\"\",\"1.5\"\n";
-        assert_eq!(parse(details, &mut kernels), 1);
+        assert_eq!(parse(details, &mut kernels, Budget::default()), 1);
         assert_eq!((kernels.len(), kernels.metric(NcuMetric::Waves, 0)), (2, Some(1.5)));
     }
 
@@ -286,6 +312,30 @@ mod tests {
         assert_eq!((kernels.block[0], kernels.grid[1]), ([256, 1, 1], [4, 1, 1]));
         assert_eq!((kernels.duration_ns(1), kernels.metric(NcuMetric::Sm, 1)), (None, None));
         assert_eq!(kernels.notes.count(NoteCode::MalformedEvent), 1, "a line that was cut off");
+    }
+
+    #[test]
+    fn a_print_that_breaks_off_is_noted() {
+        let whole = RAW.strip_suffix("\"2\",\"9\",\"python3\",\"h\"\n").unwrap_or_default().trim_end();
+        assert_eq!(parsed(whole).notes.sorted(), [], "only the end of the line is missing");
+        for cut in [1, 3, 6, 20] {
+            let kernels = parsed(&whole[..whole.len() - cut]);
+            assert_eq!((kernels.len(), kernels.notes.count(NoteCode::Truncated)), (1, 1), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_print_is_read_as_far_as_its_budget_goes() {
+        let no_time = std::time::Duration::ZERO;
+        for (budget, rows) in [
+            (Budget { nodes: 6, ..Budget::default() }, 1),
+            (Budget { bytes: RAW.find("\"k2\"").unwrap_or(0) as u64, ..Budget::default() }, 1),
+            (Budget { time: no_time, ..Budget::default() }, 0),
+        ] {
+            let mut kernels = NcuKernels::default();
+            parse(RAW, &mut kernels, budget);
+            assert_eq!((kernels.len(), kernels.notes.count(NoteCode::OverBudget)), (rows, 1), "{budget:?}");
+        }
     }
 
     #[test]

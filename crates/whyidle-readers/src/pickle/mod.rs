@@ -8,6 +8,7 @@ pub(crate) mod op;
 
 use std::ops::Range;
 
+use crate::budget::{Budget, Guard};
 use input::Slice;
 pub(crate) use input::Window;
 pub(crate) use op::{Broken, Why};
@@ -48,17 +49,21 @@ impl<'a> Pickle<'a> {
     /// At the first opcode that is unknown, unfinished, has nothing to work on, or would run code.
     #[cfg(test)]
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Broken> {
-        let (pickle, broken) = Self::read_part(bytes);
+        let (pickle, broken) = Self::read_part(bytes, Budget::default());
         broken.map_or(Ok(pickle), Err)
     }
 
-    /// Reads a pickle as far as it goes. Where it breaks off, the values so far are there, but the whole is nothing.
-    pub(crate) fn read_part(bytes: &'a [u8]) -> (Self, Option<Broken>) {
+    /// Reads a pickle as far as it and the budget go: an opcode is a node, and a mark that is open a level of nesting. Where
+    /// it breaks off, the values so far are there, but the whole is nothing.
+    pub(crate) fn read_part(bytes: &'a [u8], budget: Budget) -> (Self, Option<Broken>) {
+        let mut guard = Guard::new(budget);
         let mut input = Slice { bytes, at: 0 };
-        let mut machine = Machine { nodes: vec![Node::None], stack: Vec::new(), memo: Vec::new() };
+        let mut machine = Machine { nodes: vec![Node::None], stack: Vec::new(), memo: Vec::new(), marks: 0 };
         loop {
             let byte = input.at();
+            let is_paid = guard.pays(byte) && guard.nests(machine.marks);
             let done = match op::next(&mut input) {
+                _ if !is_paid => Err(Broken { byte, why: Why::Budget }),
                 Ok(Op::Text(text)) => {
                     let length = text.len();
                     machine.push(Node::Text(input.at - length..input.at));
@@ -125,6 +130,8 @@ struct Machine {
     nodes: Vec<Node>,
     stack: Vec<Slot>,
     memo: Vec<u32>,
+    /// Marks on the stack.
+    marks: u32,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -135,8 +142,14 @@ impl Machine {
         match op {
             Op::Nothing => {}
             Op::Stop => return Some(Some(self.pop()?)),
-            Op::Mark => self.stack.push(Slot::Mark),
-            Op::Pop => drop(self.stack.pop()?),
+            Op::Mark => {
+                self.marks = self.marks.saturating_add(1);
+                self.stack.push(Slot::Mark);
+            }
+            Op::Pop => {
+                let is_mark = matches!(self.stack.pop()?, Slot::Mark);
+                self.marks = self.marks.saturating_sub(u32::from(is_mark));
+            }
             Op::PopMark => drop(self.since_mark()?),
             Op::Dup => self.stack.push(*self.stack.last()?),
             Op::None => self.push(Node::None),
@@ -208,6 +221,7 @@ impl Machine {
         let mark = self.stack.iter().rposition(|slot| matches!(slot, Slot::Mark))?;
         let members = self.stack.split_off(mark + 1).into_iter().map(node).collect();
         self.stack.pop();
+        self.marks = self.marks.saturating_sub(1);
         members
     }
 
@@ -264,6 +278,24 @@ mod tests {
         let tuple: Vec<&Node> = read.list(read.get(read.root(), "b").expect("b")).collect();
         assert_eq!(tuple, [&Node::Bool(true), &Node::None, &Node::Float(0.5)]);
         assert_eq!(read.get(read.root(), "c"), Some(list));
+    }
+
+    #[test]
+    fn a_pickle_is_read_as_far_as_its_budget_goes() {
+        let why = |bytes: &[u8], budget| Pickle::read_part(bytes, budget).1.map(|broken| broken.why);
+        for small in [
+            Budget { nodes: 5, ..Budget::default() },
+            Budget { bytes: 15, ..Budget::default() },
+            Budget { nesting: 1, ..Budget::default() },
+            Budget { time: std::time::Duration::ZERO, ..Budget::default() },
+        ] {
+            assert_eq!(why(PLAIN, small), Some(Why::Budget), "{small:?}");
+        }
+        assert_eq!(why(PLAIN, Budget { nesting: 2, ..Budget::default() }), None);
+        let (part, _) = Pickle::read_part(PLAIN, Budget { bytes: 30, ..Budget::default() });
+        assert!(part.values().len() > 3, "what came before stays");
+        let deep = [vec![b'('; 1_000], vec![b't'; 1_000], vec![b'.']].concat();
+        assert_eq!(why(&deep, Budget::default()), Some(Why::Budget));
     }
 
     #[test]

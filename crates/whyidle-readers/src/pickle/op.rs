@@ -22,6 +22,8 @@ pub(crate) enum Why {
     Code,
     /// An opcode that is unknown, or has nothing to work on.
     Nonsense,
+    /// Nothing: the budget does not go further.
+    Budget,
 }
 
 /// Bytes, one after the other.

@@ -1,4 +1,4 @@
-//! What `nvidia-smi` prints, in any order and number within one file: `dmon`, `--query-gpu` and `--query-compute-apps` as
+//! What `nvidia-smi` prints, in any order and number within one file: `dmon`, `pmon`, `--query-gpu` and `--query-compute-apps` as
 //! CSV, `-q`, `topo -m`, `-L`, and the table of a plain call. Each part is known by its own header.
 //!
 //! Rows of several samples become samples; what is said once of a card becomes facts of the machine, and a sample as well
@@ -8,6 +8,7 @@
 //! prints of driver 580 for `-q`, `topo -m`, `dmon`, `--query-gpu` and the table, whose lines tests read.
 
 mod dmon;
+mod pmon;
 mod query;
 mod report;
 mod table;
@@ -15,7 +16,10 @@ mod topo;
 
 use whyidle_model::{CardFacts, MachineFacts};
 
-use crate::logs::{Clock, Log, Rows};
+pub(crate) use query::has_no_header;
+
+use crate::budget::Guard;
+use crate::logs::{Clock, Log, Rows, SECOND};
 
 /// Whether text that begins with `head` is of `nvidia-smi`.
 pub(crate) fn is_print(head: &str) -> bool {
@@ -42,6 +46,7 @@ pub(crate) fn is_print(head: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Dmon,
+    Pmon,
     Query,
     Report,
     Topo,
@@ -52,7 +57,8 @@ enum Kind {
 /// The part that a line begins.
 fn kind(line: &str) -> Option<Kind> {
     if line.starts_with('#') {
-        return dmon::is_header(line).then_some(Kind::Dmon);
+        let processes = || pmon::is_header(line).then_some(Kind::Pmon);
+        return dmon::is_header(line).then_some(Kind::Dmon).or_else(processes);
     }
     if line.contains("NVSMI LOG") {
         return Some(Kind::Report);
@@ -70,9 +76,9 @@ fn kind(line: &str) -> Option<Kind> {
 }
 
 /// Reads text that was cleaned.
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut out = Smi::default();
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = guard.lines(text).collect();
     let (mut at, mut before) = (0, "");
     while at < lines.len() {
         let Some(found) = kind(lines[at]) else {
@@ -87,6 +93,7 @@ pub(crate) fn parse(text: &str) -> Log {
         let part = &lines[at..end];
         match found {
             Kind::Dmon => dmon::read(part, &mut out),
+            Kind::Pmon => pmon::read(part, &mut out),
             Kind::Query => query::read(part, &mut out),
             Kind::Report => report::read(part, &mut out),
             Kind::Topo => topo::read(part, &mut out),
@@ -101,7 +108,7 @@ pub(crate) fn parse(text: &str) -> Log {
 /// Whether a part that begins at `from` ends before the line `next`. Headers of `dmon` come again every so many rows.
 fn ends(kind_of: Kind, lines: &[&str], from: usize, next: usize) -> bool {
     match kind(lines[next]) {
-        Some(Kind::Dmon) if kind_of == Kind::Dmon => lines[next] != lines[from],
+        Some(again @ (Kind::Dmon | Kind::Pmon)) if again == kind_of => lines[next] != lines[from],
         Some(Kind::List) if kind_of == Kind::List => false,
         // A table holds no other's header; a new one begins with the same line.
         Some(_) => true,
@@ -118,24 +125,51 @@ struct Smi {
     facts: u64,
     /// Rows without a time so far, by the number of their card.
     untimed: Vec<(u32, i64)>,
+    /// The last time of a day, and how many days have passed since the first, both ns.
+    before: i64,
+    days: i64,
     log: Log,
 }
 
+/// When a row was.
+#[derive(Clone, Copy)]
+enum When {
+    /// By the machine's own clock.
+    At(i64),
+    /// At this time of a day.
+    Of(i64),
+    /// It does not say: a second after the row before.
+    Next,
+}
+
+const DAY: i64 = 86_400 * SECOND;
+
 impl Smi {
-    /// A sample of a card; without a time it is the next second.
-    fn sample(&mut self, t: Option<i64>, gpu: u32, numbers: &[(&str, f64)]) {
-        let t = match t {
-            Some(t) => {
-                // Times are what they are; rows without any lie before them and say nothing of when.
+    /// A sample of a card.
+    fn sample(&mut self, when: When, gpu: u32, numbers: &[(&str, f64)]) {
+        let t = match when {
+            // Times are what they are; rows without any lie before them and say nothing of when.
+            When::At(t) => {
                 self.clock = Clock::Local;
                 t
             }
-            None => {
+            When::Of(time) => {
+                if self.clock == Clock::None {
+                    self.clock = Clock::Day;
+                }
+                // Midnight.
+                if time + self.days < self.before - DAY / 2 {
+                    self.days += DAY;
+                }
+                self.before = time + self.days;
+                self.before
+            }
+            When::Next => {
                 let at = self.untimed.iter().position(|(known, _)| *known == gpu).unwrap_or_else(|| {
                     self.untimed.push((gpu, 0));
                     self.untimed.len() - 1
                 });
-                self.untimed[at].1 += crate::logs::SECOND;
+                self.untimed[at].1 += SECOND;
                 self.untimed[at].1
             }
         };
@@ -155,8 +189,8 @@ impl Smi {
     fn finish(mut self) -> Log {
         let mut log = std::mem::take(&mut self.log);
         let mut table = self.gpu.finish(&mut log.notes);
-        if self.clock == Clock::Local && !self.untimed.is_empty() {
-            // Rows with times and rows without do not mix.
+        if self.clock == Clock::Local && (!self.untimed.is_empty() || self.before > 0) {
+            // Rows with times and rows without, or without a date, do not mix.
             let all = table.len();
             table = table.between(1 << 50, i64::MAX);
             log.notes.add_many(whyidle_model::NoteCode::NoStart, (all - table.len()) as u64, None);

@@ -1,10 +1,10 @@
 //! `--query-gpu=… --format=csv` and `--query-compute-apps=… --format=csv`: any columns in any order. Units stand behind
 //! the values, or with `nounits` in the header alone. What cannot be had is `[N/A]`, `[Not Supported]` and the like.
-//! `noheader` leaves nothing by which columns could be told: such a print is not recognised.
+//! `noheader` leaves nothing by which columns could be told: such a print is refused, by name.
 
 use whyidle_model::{CardProcess, NoteCode};
 
-use super::{Smi, bytes};
+use super::{Smi, When, bytes};
 use crate::plain::{Decimal, local_time, split};
 
 /// Names that only these queries have: one of them makes a line a header. Shorter ones need a second.
@@ -42,6 +42,26 @@ pub(super) fn is_header(line: &str) -> bool {
 /// Whether `row` may be a row below `header`: as many values.
 pub(super) fn is_row(header: &str, row: &str) -> bool {
     fields(header).len() == fields(row).len()
+}
+
+/// Whether a text is such a print without its header: as many values on every line, none of them a word, and a card's
+/// UUID or a time in this tool's form among them.
+pub(crate) fn has_no_header(text: &str) -> bool {
+    let rows: Vec<Vec<String>> =
+        text.lines().filter(|line| !line.trim().is_empty()).take(64).map(fields).collect();
+    let is_card = |field: &String| field.starts_with("GPU-");
+    let is_time = |field: &String| field.contains('/') && local_time(field).is_some();
+    let is_value = |field: &String| {
+        is_card(field) || is_time(field) || field.starts_with('[') || Decimal::Point.number(field).is_some()
+    };
+    rows.first().is_some_and(|first| {
+        first.len() > 1
+            && first.iter().any(|field| is_card(field) || is_time(field))
+            // The last line may be cut.
+            && rows.iter().take(rows.len().max(2) - 1).all(|row| {
+                row.len() == first.len() && row.iter().filter(|field| is_value(field)).count() * 2 > row.len()
+            })
+    })
 }
 
 /// Fields, which a comma and a space separate, so that a decimal comma separates nothing; spreadsheets save without the
@@ -177,7 +197,7 @@ impl Query {
 
     fn sample(&mut self, row: &[String], out: &mut Smi) {
         let index = self.index(row);
-        let t = self.text(row, &["timestamp"]).and_then(local_time);
+        let t = self.text(row, &["timestamp"]).and_then(local_time).map_or(When::Next, When::At);
         let mut numbers: Vec<(&str, f64)> = Vec::new();
         let columns: [(&str, &[&str], f64); 7] = [
             ("util_gpu", &["utilization.gpu"], 1.0),

@@ -2,7 +2,7 @@
 
 use whyidle_model::{CardFacts, CardProcess};
 
-use super::{Smi, bytes};
+use super::{Smi, When, bytes};
 use crate::plain::{Decimal, local_time};
 
 /// NVML's clock-event bits (`nvml.h`, nvmlClocksEventReason…) by the names of the report.
@@ -186,7 +186,7 @@ fn finish(card: Option<CardFacts>, local: Option<i64>, out: &mut Smi) {
         put("mem_used", card.memory.map(|memory| memory.0 as f64));
         put("mem_total", card.memory.map(|memory| memory.1 as f64));
         put("throttle_reasons", card.throttle.map(|bits| bits as f64));
-        out.sample(local, card.index, &numbers);
+        out.sample(local.map_or(When::Next, When::At), card.index, &numbers);
     }
     out.card(card.index).merge(card);
 }

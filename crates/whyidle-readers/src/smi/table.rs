@@ -2,7 +2,7 @@
 
 use whyidle_model::{CardFacts, CardProcess};
 
-use super::{Smi, bytes};
+use super::{Smi, When, bytes};
 use crate::plain::{Decimal, local_time};
 
 /// `before`: the last line above the table, its date.
@@ -114,7 +114,7 @@ fn process(cells: &[&str], out: &mut Smi) {
 fn finish(card: Option<CardFacts>, t: Option<i64>, out: &mut Smi) {
     let Some(card) = card else { return };
     out.facts += 1;
-    if t.is_some() {
+    if let Some(t) = t {
         let mut numbers = Vec::new();
         let mut put = |column, value: Option<f64>| numbers.extend(value.map(|value| (column, value)));
         put("util_gpu", card.util);
@@ -123,7 +123,7 @@ fn finish(card: Option<CardFacts>, t: Option<i64>, out: &mut Smi) {
         put("temp_c", card.temperature_c);
         put("mem_used", card.memory.map(|memory| memory.0 as f64));
         put("mem_total", card.memory.map(|memory| memory.1 as f64));
-        out.sample(t, card.index, &numbers);
+        out.sample(When::At(t), card.index, &numbers);
     }
     out.card(card.index).merge(card);
 }

@@ -12,7 +12,7 @@ fn dmon_with_date_and_time_has_times_and_missing_values_are_missing() {
         20261130   08:51:18      1      -     45      -      -      -      -      -      -      -      -\n\
         #Date       Time        gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk  pviol  tviol     fb\n \
         20261130   08:51:19      0    251     45      -     96     41   3201   1905      0      1   1024\n 20261130   08:51\n";
-    let log = parse(text);
+    let log = parse(text, &mut Guard::default());
     let gpu = &log.samples.gpu;
     assert_eq!((gpu.len(), log.clock, gpu.t[0]), (3, Clock::Local, 1_796_028_678_000_000_000));
     assert_eq!(
@@ -36,7 +36,7 @@ fn queries_hold_any_columns_and_rows_of_nothing() {
         2026/11/30 08:51:18.000, GPU-b, 0x0000000000000024, 3 %, 10 MiB, [N/A], 16\n\
         2026/11/30 08:51:18.001, GPU-a, [N/A], [N/A], [N/A], [N/A], [N/A]\n\
         2026/11/30 08:51:19.000, GPU-b, Not Active, 4 %, 11 MiB, 89.04 W, 16\n2026/11/30 08\n";
-    let log = parse(text);
+    let log = parse(text, &mut Guard::default());
     let gpu = &log.samples.gpu;
     assert_eq!(
         (gpu.len(), gpu.number("gpu", 0), gpu.number("gpu", 1), gpu.number("gpu", 2)),
@@ -57,14 +57,17 @@ fn queries_hold_any_columns_and_rows_of_nothing() {
 
 #[test]
 fn german_commas_bare_numbers_and_semicolons() {
-    let german = parse("index, utilization.gpu [%], power.draw [W]\n0, 3 %, 89,04 W\n0, 5 %, 90,5 W\n");
+    let german = parse(
+        "index, utilization.gpu [%], power.draw [W]\n0, 3 %, 89,04 W\n0, 5 %, 90,5 W\n",
+        &mut Guard::default(),
+    );
     assert_eq!(german.samples.gpu.number("power_mw", 0), Some(89_040.0));
-    let bare = parse("index, utilization.gpu [%], memory.used [GiB]\n0, 3, 2\n");
+    let bare = parse("index, utilization.gpu [%], memory.used [GiB]\n0, 3, 2\n", &mut Guard::default());
     assert_eq!(
         (bare.samples.gpu.number("util_gpu", 0), bare.samples.gpu.number("mem_used", 0)),
         (Some(3.0), Some(2_147_483_648.0))
     );
-    let saved = parse("index;utilization.gpu [%];power.draw [W]\n0;3 %;89,04 W\n");
+    let saved = parse("index;utilization.gpu [%];power.draw [W]\n0;3 %;89,04 W\n", &mut Guard::default());
     assert_eq!(saved.samples.gpu.number("power_mw", 0), Some(89_040.0));
 }
 
@@ -72,13 +75,14 @@ fn german_commas_bare_numbers_and_semicolons() {
 fn processes_find_their_card() {
     let text = "GPU 0: NVIDIA H200 (UUID: GPU-a)\nGPU 1: NVIDIA H200 (UUID: GPU-b)\n\
         gpu_uuid, pid, process_name, used_gpu_memory [MiB]\nGPU-b, 77, python3, 400 MiB\nGPU-b, 77, python3, 500 MiB\nGPU-b, 78, [N/A], [N/A]\n";
-    let log = parse(text);
+    let log = parse(text, &mut Guard::default());
     let card = &log.machine.cards[1];
     assert_eq!(
         (card.processes.len(), card.processes[0].memory, card.processes[1].memory),
         (2, Some(524_288_000), None)
     );
-    let loose = parse("pid, process_name, used_gpu_memory [MiB]\n77, python3, 400 MiB\n");
+    let loose =
+        parse("pid, process_name, used_gpu_memory [MiB]\n77, python3, 400 MiB\n", &mut Guard::default());
     assert_eq!(loose.machine.loose_processes.len(), 1);
 }
 
@@ -91,7 +95,7 @@ fn a_table_shows_processes_and_a_matrix_network_cards() {
         | Processes:                                                                              |\n\
         |    0   N/A  N/A      1234      C   python train.py                            69990MiB |\n\
         |    0   N/A  N/A      1300      G   /usr/lib/xorg/Xorg                               4MiB |\n";
-    let log = parse(table);
+    let log = parse(table, &mut Guard::default());
     let card = &log.machine.cards[0];
     assert_eq!(
         (card.name.as_str(), card.util, card.power_w, card.limit_w),
@@ -103,7 +107,7 @@ fn a_table_shows_processes_and_a_matrix_network_cards() {
     );
     assert_eq!((log.samples.gpu.len(), log.samples.gpu.number("util_gpu", 0)), (1, Some(97.0)));
     let topo = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tPHB\tNODE\t0-127\t0\t\tN/A\nGPU1\tPHB\t X \tNODE\t0-127\t0\t\tN/A\nNIC0\tNODE\tNODE\t X\n\nLegend:\n";
-    let log = parse(topo);
+    let log = parse(topo, &mut Guard::default());
     assert_eq!(
         (log.machine.pairs.len(), log.machine.gpu_pairs().next().map(|pair| pair.joined)),
         (3, Some(Joined::Phb))
@@ -113,7 +117,7 @@ fn a_table_shows_processes_and_a_matrix_network_cards() {
 #[test]
 fn throttling_is_told_by_the_report() {
     let text = "==============NVSMI LOG==============\n\nTimestamp                    : Mon Nov 30 08:51:18 2026\nDriver Version               : 535.1\n\nGPU 00000000:00:06.0\n    Product Name             : NVIDIA H100\n    Clocks Throttle Reasons\n        SW Power Cap         : Active\n        HW Slowdown          : Active\n            HW Thermal Slowdown : Active\n    Processes\n        GPU instance ID      : N/A\n        Process ID           : 1234\n            Type             : C\n            Name             : python\n            Used GPU Memory  : 400 MiB\n";
-    let log = parse(text);
+    let log = parse(text, &mut Guard::default());
     let card = &log.machine.cards[0];
     assert_eq!(
         (card.throttle, card.processes[0].pid, card.processes[0].memory),

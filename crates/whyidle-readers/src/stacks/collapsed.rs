@@ -5,6 +5,7 @@
 use whyidle_model::{NoteCode, Stacks};
 
 use super::Counted;
+use crate::budget::Guard;
 use crate::logs::Log;
 use crate::samples::collapsed::parse as parse_line;
 
@@ -21,7 +22,9 @@ pub(crate) fn is_print(head: &str) -> bool {
             line.rsplit_once(' ').filter(|(_, count)| count.parse::<u32>().is_ok()).map(|(stack, _)| stack);
         match counted {
             Some("") => {}
-            Some(stack) if frames(stack) > 0 && frames(stack) == places(stack) => good += 1,
+            Some(stack) if frames(stack) > 0 && (frames(stack) == places(stack) || is_exported(stack)) => {
+                good += 1
+            }
             _ if is_last => {}
             _ => bad += 1,
         }
@@ -47,6 +50,12 @@ fn places(stack: &str) -> usize {
     stack.split(';').filter(|part| !is_head(part) && !part.is_empty()).filter(has_place).count()
 }
 
+/// A stack of `export_stacks`: of its frames some say where they are, others are modules (`nn.Module:_Linear_0`) and
+/// functions that are built in; blanks were replaced in all.
+fn is_exported(stack: &str) -> bool {
+    !stack.contains(' ') && stack.split(';').any(|part| of_torch(part).is_some())
+}
+
 /// `train.py(12):_main`: file, line, function.
 fn of_torch(part: &str) -> Option<(&str, &str, &str)> {
     let (place, function) = part.split_once("):_")?;
@@ -54,13 +63,10 @@ fn of_torch(part: &str) -> Option<(&str, &str, &str)> {
     line.parse::<u32>().is_ok().then_some((file, line, function))
 }
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut out = Counted::default();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        if line.split(';').next().is_some_and(|part| {
-            of_torch(part.rsplit_once(' ').map_or(part, |(stack, _)| stack)).is_some()
-                || of_torch(part).is_some()
-        }) {
+    for line in guard.lines(text).filter(|line| !line.trim().is_empty()) {
+        if line.rsplit_once(' ').is_some_and(|(stack, _)| is_exported(stack)) {
             out.log.is_weighted_by_time = true;
             if !torch(line, &mut out) {
                 out.log.notes.add(NoteCode::MalformedEvent, None);

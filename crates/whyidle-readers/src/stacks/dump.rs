@@ -5,6 +5,7 @@ use serde_json::Value;
 use whyidle_model::{Frame, NoteCode, Stack};
 
 use super::{Counted, DEEPEST};
+use crate::budget::Guard;
 use crate::logs::Log;
 use crate::samples::collapsed::frame;
 
@@ -28,15 +29,15 @@ fn thread(line: &str) -> Option<(&str, &str)> {
         .then(|| (state, name.trim_start_matches(':').trim().trim_matches('"')))
 }
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut out = Counted::default();
     if is_json(text) {
-        json(text, &mut out);
+        json(text, guard, &mut out);
         return out.finish();
     }
     let (mut pid, mut current): (u32, Option<(char, bool, String)>) = (0, None);
     let mut frames: Vec<Frame> = Vec::new();
-    for line in text.lines() {
+    for line in guard.lines(text) {
         if let Some(rest) = line.strip_prefix("Process ") {
             close(pid, &mut current, &mut frames, &mut out);
             pid = rest.split(':').next().and_then(|pid| pid.trim().parse().ok()).unwrap_or(0);
@@ -66,12 +67,18 @@ fn close(pid: u32, current: &mut Option<(char, bool, String)>, frames: &mut Vec<
     out.see(Stack { pid, parents: Vec::new(), thread, frames }, 1, state, gil);
 }
 
-fn json(text: &str, out: &mut Counted) {
+fn json(text: &str, guard: &mut Guard, out: &mut Counted) {
+    if !guard.pays(text.len() as u64) {
+        return;
+    }
     let Ok(Value::Array(threads)) = serde_json::from_str::<Value>(text) else {
         out.log.notes.add(NoteCode::Truncated, None);
         return;
     };
     for thread in &threads {
+        if !guard.pays(0) {
+            return;
+        }
         let Some(list) = thread["frames"].as_array() else {
             out.log.notes.add(NoteCode::MalformedEvent, None);
             continue;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use whyidle_model::NoteCode;
 
 use super::{Counted, DEEPEST};
+use crate::budget::Guard;
 use crate::logs::Log;
 use crate::samples::collapsed::stack_of;
 
@@ -54,8 +55,11 @@ struct Open {
     since: i64,
 }
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut out = Counted::default();
+    if !guard.pays(text.len() as u64) {
+        return out.finish();
+    }
     let Ok(events) = serde_json::from_str::<Vec<Event>>(text) else {
         out.log.notes.add(NoteCode::Truncated, None);
         return out.finish();
@@ -66,6 +70,9 @@ pub(crate) fn parse(text: &str) -> Log {
     let mut lasted: FxHashMap<Vec<usize>, i64> = FxHashMap::default();
     let mut gaps: Vec<i64> = Vec::new();
     for event in &events {
+        if !guard.pays(0) {
+            break;
+        }
         let Some(t) = event.ts.filter(|t| (0..1 << 60).contains(t) && !event.name.is_empty()) else {
             out.log.notes.add(NoteCode::MalformedEvent, None);
             continue;

@@ -5,8 +5,7 @@
 //! A stack without a process is one of process 0.
 //!
 //! Sources: py-spy 0.4 (`src/flamegraph.rs`, `speedscope.rs`, `chrometrace.rs`, `dump.rs`), of which tests read real
-//! files; the file format schema of speedscope.app; `torch/autograd/profiler.py`, `export_stacks`, whose form no real file
-//! was had of.
+//! files; the file format schema of speedscope.app; `torch/autograd/profiler.py`, `export_stacks`, of PyTorch 2.11.
 
 pub(crate) mod collapsed;
 pub(crate) mod dump;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use whyidle_model::NoteCode;
 
 use super::{Counted, DEEPEST};
+use crate::budget::Guard;
 use crate::logs::Log;
 use crate::samples::collapsed::stack_of;
 
@@ -54,8 +55,11 @@ impl Named {
     }
 }
 
-pub(crate) fn parse(text: &str) -> Log {
+pub(crate) fn parse(text: &str, guard: &mut Guard) -> Log {
     let mut out = Counted::default();
+    if !guard.pays(text.len() as u64) {
+        return out.finish();
+    }
     let Ok(file) = serde_json::from_str::<File>(text) else {
         out.log.notes.add(NoteCode::Truncated, None);
         return out.finish();
@@ -68,6 +72,9 @@ pub(crate) fn parse(text: &str) -> Log {
         }
         let head = head(&profile.name);
         for sample in &profile.samples {
+            if !guard.pays(0) {
+                break;
+            }
             let known: Option<Vec<&str>> = sample
                 .iter()
                 .take(DEEPEST)

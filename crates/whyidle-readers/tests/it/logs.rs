@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use whyidle_model::{Joined, NcuKernels, NcuMetric};
-use whyidle_readers::{Clock, Format, Log, format_of, log_of, ncu, read_log, sniff};
+use whyidle_readers::{
+    Clock, Format, Found, Log, ReadError, find_evidence, format_of, log_of, ncu, read_log, sniff,
+};
 
 use super::agree::outside;
 use super::mutations::{Dice, damage};
@@ -22,7 +24,7 @@ fn log(name: &str, format: Format) -> Log {
 }
 
 /// Real files, each with what it is.
-const FILES: [(&str, Format); 18] = [
+const FILES: [(&str, Format); 28] = [
     ("logs/dmon.txt", Format::Smi),
     ("logs/q.txt", Format::Smi),
     ("logs/topo.txt", Format::Smi),
@@ -41,6 +43,16 @@ const FILES: [(&str, Format); 18] = [
     ("logs/py-spy.dump.locals.txt", Format::StackDump),
     ("logs/py-spy.dump.json", Format::StackDump),
     ("ncu/raw.csv", Format::Ncu),
+    ("logs/h200/query.csv", Format::Smi),
+    ("logs/h200/query_nounits.csv", Format::Smi),
+    ("logs/h200/apps.csv", Format::Smi),
+    ("logs/h200/dmon_dt.txt", Format::Smi),
+    ("logs/h200/dmon_csv.txt", Format::Smi),
+    ("logs/h200/pmon.txt", Format::Smi),
+    ("logs/h200/plain.txt", Format::Smi),
+    ("logs/h200/q.txt", Format::Smi),
+    ("logs/h200/top.txt", Format::Top),
+    ("logs/h200/vmstat.txt", Format::Vmstat),
 ];
 
 #[test]
@@ -126,6 +138,118 @@ fn the_report_the_matrix_and_the_table_are_facts_of_the_machine() {
         (table.machine.cards.len(), table.machine.cards[1].power_w, table.samples.gpu.len()),
         (2, Some(80.0), 2)
     );
+}
+
+/// 2026-11-30 08:58:10 by the clock of the machine, ns.
+const AT_58_10: i64 = 1_796_029_090_000_000_000;
+
+#[test]
+fn queries_and_dmon_of_one_minute_agree() {
+    let query = log("h200/query.csv", Format::Smi);
+    let gpu = &query.samples.gpu;
+    assert_eq!((gpu.len(), query.clock, gpu.t[0]), (25, Clock::Local, AT_58_10 + 478_000_000));
+    let row = |column: &str| gpu.number(column, 0);
+    assert_eq!(
+        (row("util_gpu"), row("util_mem"), row("power_mw")),
+        (Some(98.0), Some(11.0), Some(651_770.0))
+    );
+    assert_eq!((row("mem_used"), row("mem_total")), (Some(2_925.0 * MIB), Some(143_771.0 * MIB)));
+    assert_eq!(
+        (row("sm_mhz"), row("temp_c"), row("power_limit_mw"), row("throttle_reasons")),
+        (Some(1_980.0), Some(58.0), Some(700_000.0), Some(0.0))
+    );
+    let card = &query.machine.cards[0];
+    assert_eq!((card.name.as_str(), card.pcie, card.mig), ("NVIDIA H200", Some((5, 16)), Some(false)));
+
+    let bare = log("h200/query_nounits.csv", Format::Smi);
+    let gpu = &bare.samples.gpu;
+    assert_eq!((gpu.len(), gpu.t[0]), (13, AT_58_10 + 474_000_000));
+    assert_eq!((gpu.number("util_gpu", 12), gpu.number("power_mw", 12)), (Some(98.0), Some(657_240.0)));
+
+    let dated = log("h200/dmon_dt.txt", Format::Smi);
+    let gpu = &dated.samples.gpu;
+    assert_eq!((gpu.len(), dated.clock, gpu.t[0]), (6, Clock::Local, AT_58_10));
+    assert_eq!(
+        (gpu.number("power_mw", 5), gpu.number("mem_used", 5)),
+        (Some(659_000.0), Some(2_925.0 * MIB))
+    );
+    assert_eq!((gpu.number("pcie_rx_kbs", 1), gpu.number("pcie_tx_kbs", 5)), (Some(16_000.0), Some(5_000.0)));
+
+    // With times of the day alone, and commas.
+    let day = log("h200/dmon_csv.txt", Format::Smi);
+    let gpu = &day.samples.gpu;
+    assert_eq!((gpu.len(), day.clock, gpu.t[0]), (4, Clock::Day, AT_58_10 % 86_400_000_000_000));
+    for row in 0..2 {
+        for column in ["util_gpu", "util_mem", "power_mw", "temp_c", "sm_mhz", "mem_mhz"] {
+            assert_eq!(gpu.number(column, row), dated.samples.gpu.number(column, row), "{column}");
+        }
+    }
+    for log in [query, bare, dated, day] {
+        assert_eq!(log.notes.sorted(), []);
+    }
+}
+
+const MIB: f64 = 1_048_576.0;
+
+#[test]
+fn each_print_of_nvidia_smi_names_the_process_on_the_card() {
+    for (name, memory) in [
+        ("apps.csv", Some(2_916 << 20)),
+        ("plain.txt", Some(2_916 << 20)),
+        ("q.txt", Some(2_916 << 20)),
+        ("pmon.txt", None),
+    ] {
+        let log = log(&format!("h200/{name}"), Format::Smi);
+        let processes = &log.machine.cards[0].processes;
+        assert_eq!(processes.len(), 1, "{name}");
+        assert_eq!((processes[0].pid, processes[0].memory), (5_436, memory), "{name}");
+        assert!(processes[0].name.contains("python3") && processes[0].computes, "{name}");
+        assert_eq!(log.notes.sorted(), [], "{name}");
+    }
+    let plain = log("h200/plain.txt", Format::Smi);
+    let card = &plain.machine.cards[0];
+    assert_eq!((card.util, card.power_w, card.temperature_c), (Some(99.0), Some(654.0), Some(58.0)));
+}
+
+#[test]
+fn vmstat_becomes_counters() {
+    let log = log("h200/vmstat.txt", Format::Vmstat);
+    let system = &log.samples.system;
+    assert_eq!((system.len(), log.clock, system.t[0]), (3, Clock::Local, AT_58_10 + 2_000_000_000));
+    // The first line is about the time since the machine started; then a second each.
+    let of =
+        |column: &str| [0, 1, 2].map(|row| (system.number(column, row).unwrap_or(f64::NAN) * 100.0).round());
+    assert_eq!((of("cpu_user"), of("cpu_sys")), ([0.0, 6.0, 12.0], [0.0, 1.0, 1.0]));
+    assert_eq!((of("cpu_idle"), of("disk_read")), ([0.0, 93.0, 187.0], [0.0; 3]));
+    assert_eq!(log.notes.sorted(), []);
+}
+
+#[test]
+fn what_the_profiler_exports_is_read_with_its_time() {
+    // Sums over the lines, counted by other means.
+    for (name, sum) in [("stacks_cuda.txt.gz", 216_714), ("stacks_cpu.txt.gz", 106_951)] {
+        let path = data(&format!("logs/h200/{name}"));
+        assert_eq!(format_of(&path).ok().flatten(), Some(Format::Collapsed), "{name}");
+        let log = read_log(&path, Format::Collapsed).unwrap_or_else(|error| panic!("{error}"));
+        assert!(log.is_weighted_by_time, "{name}");
+        assert_eq!((log.rows, log.notes.sorted()), (sum, Vec::new()), "{name}");
+        let stacks = &log.samples.stacks;
+        let first = &stacks.stacks[0].frames[0];
+        assert_eq!(
+            (stacks.names.get(first.function), stacks.names.get(first.file)),
+            ("<module>", "train.py")
+        );
+    }
+}
+
+#[test]
+fn a_query_without_a_header_and_an_error_are_told_apart_from_other_text() {
+    let found = |name: &str| match find_evidence(&data(&format!("logs/h200/{name}"))) {
+        Err(ReadError::NotEvidence { found, .. }) => Some(found),
+        _ => None,
+    };
+    assert_eq!(found("query_noheader.csv"), Some(Found::NoHeader));
+    assert_eq!(found("bad_query.csv"), Some(Found::SmiError));
 }
 
 #[test]
@@ -230,6 +354,23 @@ fn kernels_of_both_pages_are_read() {
         (details.len(), details.metric(NcuMetric::Waves, 0), details.metric(NcuMetric::LimitBlocks, 0)),
         (1, Some(0.0), Some(32.0))
     );
+}
+
+/// Two prints of one program, which Nsight Compute ended in the middle of a step.
+#[test]
+fn prints_that_nsight_compute_ended_say_why() {
+    for (name, launches) in [("raw", 56), ("details", 24)] {
+        let mut found = NcuKernels::default();
+        ncu::read(&data(&format!("ncu/h200/{name}.csv.gz")), &mut found)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((found.len(), found.notes.sorted().len()), (launches, 0), "{name}");
+        assert!(found.warnings.iter().any(|text| text.starts_with("Failed to profile \"reduce_kernel\"")));
+        assert!(
+            (0..launches)
+                .all(|row| found.duration_ns(row).is_some() && found.metric(NcuMetric::Sm, row).is_some()),
+            "{name}"
+        );
+    }
 }
 
 /// The files as they were recorded, where they are at hand.

@@ -181,6 +181,47 @@ fn tables_are_read_from_a_log() {
     assert!(matches!(read_summary(&shipped()), Err(ReadError::NotATrace { .. })));
 }
 
+/// The table of a real run, against the counters that it prints: to the unit of each figure, which PyTorch chooses by
+/// its size (`torch/cuda/memory.py`, `_format_size`).
+#[test]
+fn tables_of_real_runs_are_the_allocators_own_counters() {
+    let truth = std::fs::read(path("testdata/memory/h200/truth.json")).unwrap_or_default();
+    let truth: serde_json::Value = serde_json::from_slice(&truth).unwrap_or_default();
+    let printed = |bytes: u64| {
+        let mut unit = 1;
+        while bytes / unit >= 768 * 1024 {
+            unit *= 1024;
+        }
+        bytes / unit * unit
+    };
+    for case in ["healthy", "evaluate", "fragmented"] {
+        for form in ["summary", "summary_short"] {
+            let tables = read_summary(&path(&format!("testdata/memory/h200/{case}.{form}.txt")));
+            let tables = tables.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!((tables.len(), tables[0].device, tables[0].notes.sorted().len()), (1, 0, 0));
+            let stats = &truth[case]["stats"];
+            for (row, key) in [
+                (tables[0].allocated, "allocated_bytes"),
+                (tables[0].active, "active_bytes"),
+                (tables[0].requested, "requested_bytes"),
+                (tables[0].reserved, "reserved_bytes"),
+                (tables[0].non_releasable, "inactive_split_bytes"),
+            ] {
+                let row = row.unwrap_or_else(|| panic!("{case} {form}: no {key}"));
+                let of = |when: &str| stats[format!("{key}.all.{when}")].as_u64().map(printed);
+                assert_eq!(
+                    (Some(row.current), Some(row.peak)),
+                    (of("current"), of("peak")),
+                    "{case} {form} {key}"
+                );
+            }
+            assert_eq!(Some(tables[0].retries), stats["num_alloc_retries"].as_u64());
+            assert_eq!(Some(tables[0].out_of_memory), stats["num_ooms"].as_u64());
+            assert_eq!(tables[0].segments.map(|row| row.peak), stats["segment.all.peak"].as_u64());
+        }
+    }
+}
+
 #[test]
 fn damaged_snapshots_are_read_or_refused() {
     let inflated = |name: &str| {

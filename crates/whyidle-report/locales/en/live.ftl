@@ -14,6 +14,7 @@ report-steps-batches = { $count ->
    *[other] { $count } batches counted from outside
 }
 report-steps-second = { $count ->
+    [0] sightings without times, no steps found
     [one] watched for 1 second, no steps found
    *[other] watched for { $count } seconds, no steps found
 }
@@ -252,7 +253,7 @@ note-trace-refused = The trace carries no verdict ({ $reason }); this one rests 
 
 ## No verdict
 
-refusal-no-samples = The directory holds neither a trace nor samples of a GPU or of a program's stacks.
+refusal-no-samples = There is neither a trace nor samples of a GPU or of a program's stacks.
 refusal-no-samples-hint = Record with `whyidle attach PID` or `whyidle run -- COMMAND`, or give a directory with a profiler trace.
 refusal-too-few-samples = The program was watched too briefly to say anything about shares of its time.
 refusal-too-few-samples-hint = Watch it longer: `--for 30s`. Stacks at the default rate take some ten seconds.

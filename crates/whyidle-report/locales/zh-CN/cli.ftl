@@ -34,13 +34,16 @@ found-html = 一个网页
 found-json = 不含事件列表的 JSON
 found-recording = 一份采样记录的说明文件
 found-digest = rank 摘要
+found-smi-error =  nvidia-smi 对不存在的字段的报错
+found-no-header =  nvidia-smi 的查询结果，但缺少说明各列的表头
 found-text = 普通文本
 found-binary = 二进制数据
 
 hint-check-path = 检查路径
 hint-export-again = 重新导出 trace，等程序写完再结束
 hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
-hint-give-evidence = whyidle 读取 PyTorch 与 Nsight Systems 的 trace、录制目录、flight recorder 以及 NCCL 日志
+hint-give-evidence = whyidle 读取 PyTorch 与 Nsight Systems 的 trace、录制目录、flight recorder 与 NCCL 日志、显存快照，以及 Nsight Compute、nvidia-smi、DCGM、iostat、vmstat、top -b 和 py-spy 的输出
+hint-query-again = 用 `nvidia-smi --help-query-gpu` 列出的字段重新查询，并且不要加 `noheader`
 hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUMP_TEMP_FILE=/路径/前缀_；日志用 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE
 hint-snapshot-again = 重新导出快照（torch.cuda.memory._dump_snapshot），等程序写完，并完整复制
 hint-plain-snapshot = torch.cuda.memory._dump_snapshot 导出的快照只含数据；这个文件也不要用 Python 的 pickle 加载

@@ -9,7 +9,10 @@ report-steps-recorded = { $count ->
    *[other] { $count } 步，未开 trace 计时
 }
 report-steps-batches = 从外部数得 { $count } 个 batch
-report-steps-second = 观察 { $count } 秒，未识别出 step
+report-steps-second = { $count ->
+    [0] 采样没有时间，未识别出 step
+   *[other] 观察 { $count } 秒，未识别出 step
+}
 report-where-a-second-goes = 每秒时间账本
 report-where-the-host-goes = 主线程在做什么
 report-no-gpu = 没有看到 GPU
@@ -227,7 +230,7 @@ note-trace-refused = trace 不足以下结论（{ $reason }）；以下结论基
 
 ## 证据不足
 
-refusal-no-samples = 目录中既没有 trace，也没有 GPU 或调用栈的采样。
+refusal-no-samples = 既没有 trace，也没有 GPU 或调用栈的采样。
 refusal-no-samples-hint = 用 `whyidle attach PID` 或 `whyidle run -- COMMAND` 记录，或者给出含有 profiler trace 的目录。
 refusal-too-few-samples = 观察时间太短，无法判断时间花在哪里。
 refusal-too-few-samples-hint = 观察久一点：`--for 30s`。按默认频率采集调用栈需要十来秒。

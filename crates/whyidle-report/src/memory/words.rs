@@ -107,6 +107,7 @@ fn growth_said(report: &SnapshotReport, growth: &Growth) -> Vec<Message> {
     let id = match growth.by {
         PeriodsBy::Marks | PeriodsBy::Repetition => "memory-growth-steps",
         PeriodsBy::Slices => "memory-growth-slices",
+        PeriodsBy::Part => "memory-growth-part",
     };
     let mut said =
         vec![Message::new(id).with("bytes", bytes(growth.per_period)).count("count", growth.periods)];
@@ -173,6 +174,7 @@ pub(super) fn found_by(by: PeriodsBy, count: usize) -> Message {
         PeriodsBy::Marks => "memory-periods-marks",
         PeriodsBy::Repetition => "memory-periods-repetition",
         PeriodsBy::Slices => "memory-periods-slices",
+        PeriodsBy::Part => "memory-periods-part",
     })
     .count("count", count)
 }

@@ -119,6 +119,9 @@ impl Together {
         if dropped > 0 {
             said.push(Message::new("log-dropped").count("count", dropped));
         }
+        if log.notes.count(NoteCode::OverBudget) > 0 {
+            said.push(Message::new(NoteCode::OverBudget.message()));
+        }
         let then = |a: Message, b: Message| Message::new("log-then").message("a", a).message("b", b);
         let text = said.into_iter().reduce(then).unwrap_or_else(|| Message::new("log-nothing"));
         Contribution { path: path.display().to_string(), kind: format.id(), rows: log.rows, text }
@@ -331,7 +334,11 @@ mod tests {
         let (one, two) = (put(dir.path(), "a", dmon)?, put(dir.path(), "b", dmon)?);
         let timed = put(dir.path(), "c", &query("08:51", 4))?;
         assert_eq!(read(&[&one])?.samples.gpu.len(), 3);
-        assert_eq!(read(&[&one, &two])?.samples.gpu.len(), 3, "two files without times cannot be brought together");
+        assert_eq!(
+            read(&[&one, &two])?.samples.gpu.len(),
+            3,
+            "two files without times cannot be brought together"
+        );
         assert_eq!(read(&[&one, &timed])?.samples.gpu.len(), 4);
         Ok(())
     }

@@ -2,56 +2,133 @@
 
 use std::path::{Path, PathBuf};
 
+use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
 use whyidle_analysis::memory::{DeviceMemory, Sites, facts, in_gaps};
 use whyidle_diagnosis::{Message, QualityNote};
-use whyidle_model::{AllocatorAction, MemorySnapshot, Severity, Trace};
+use whyidle_model::{AllocatorAction, MemorySnapshot, MemorySummary, Severity, Trace};
 use whyidle_readers::{Format as FileFormat, ReadError, ReadOptions, memory, read_trace};
 use whyidle_report::{Joined, MemoryReport, SnapshotReport};
 
-/// What the snapshots and summaries say; a trace is joined with each snapshot.
-///
-/// # Errors
-/// Where a file cannot be read.
-pub(crate) fn read(files: &[(PathBuf, FileFormat)], trace: Option<&Path>) -> Result<MemoryReport, ReadError> {
-    let mut report = MemoryReport::default();
-    let trace = match trace {
-        Some(path) => Some((path, read_trace(path, &ReadOptions::default())?)),
-        None => None,
-    };
-    for (path, format) in files {
-        match format {
-            FileFormat::MemorySnapshot => {
-                let snapshot = memory::read(path)?;
-                report.snapshots.push(about(path, &snapshot, trace.as_ref().map(|(at, trace)| (*at, trace))));
-            }
-            FileFormat::MemorySummary => {
-                let name = path.display().to_string();
-                let mut last = Vec::new();
-                for table in memory::read_summary(path)? {
-                    last.retain(|known: &whyidle_model::MemorySummary| known.device != table.device);
-                    last.push(table);
-                }
-                report.summaries.extend(last.into_iter().map(|table| (name.clone(), table)));
-            }
-            _ => {}
-        }
-    }
-    Ok(report)
+/// A snapshot, with its facts.
+struct Taken {
+    path: PathBuf,
+    snapshot: MemorySnapshot,
+    sites: Sites,
+    devices: Vec<DeviceMemory>,
 }
 
-/// The facts of a snapshot, for the report.
-fn about(path: &Path, snapshot: &MemorySnapshot, trace: Option<(&Path, &Trace)>) -> SnapshotReport {
-    let sites = Sites::new(snapshot);
-    let devices = facts(snapshot, &sites);
-    SnapshotReport {
-        path: path.display().to_string(),
-        settings: snapshot.settings.text.clone(),
-        quality: quality(snapshot, &devices),
-        trace: trace.map(|(at, trace)| joined(at, trace, snapshot, &devices)),
-        devices,
-        sites: sites.sites,
+/// Snapshots and summaries that were read.
+#[derive(Default)]
+pub(crate) struct Memory {
+    taken: Vec<Taken>,
+    summaries: Vec<(String, MemorySummary)>,
+}
+
+impl Memory {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Where a file cannot be read.
+    pub(crate) fn read(files: &[(PathBuf, FileFormat)]) -> Result<Self, ReadError> {
+        let mut found = Self::default();
+        for (path, format) in files {
+            match format {
+                FileFormat::MemorySnapshot => {
+                    let snapshot = memory::read(path)?;
+                    let sites = Sites::new(&snapshot);
+                    let devices = facts(&snapshot, &sites);
+                    found.taken.push(Taken { path: path.clone(), snapshot, sites, devices });
+                }
+                FileFormat::MemorySummary => {
+                    let name = path.display().to_string();
+                    let mut last = Vec::new();
+                    for table in memory::read_summary(path)? {
+                        last.retain(|known: &MemorySummary| known.device != table.device);
+                        last.push(table);
+                    }
+                    found.summaries.extend(last.into_iter().map(|table| (name.clone(), table)));
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
     }
+
+    /// The peaks that they show, by device: exact ones of histories, and those that summaries print.
+    pub(crate) fn peaks(&self) -> Vec<Peak> {
+        let snapshots = self.taken.iter().flat_map(|taken| &taken.devices);
+        let of_snapshots =
+            snapshots.filter(|memory| memory.span.is_some() && memory.exact).map(|memory| Peak {
+                device: memory.device,
+                allocated: memory.peak.totals.allocated,
+                reserved: Some(memory.peak_reserved),
+                span: memory.span,
+            });
+        let of_summaries = self.summaries.iter().filter_map(|(_, table)| {
+            let reserved = table.reserved.map(|row| row.peak);
+            Some(Peak { device: table.device, allocated: table.allocated?.peak, reserved, span: None })
+        });
+        of_snapshots.chain(of_summaries).collect()
+    }
+
+    /// What they say; a trace is joined with each snapshot.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read.
+    pub(crate) fn report(self, trace: Option<&Path>) -> Result<MemoryReport, ReadError> {
+        let trace = match trace.filter(|_| !self.taken.is_empty()) {
+            Some(path) => Some((path, read_trace(path, &ReadOptions::default())?)),
+            None => None,
+        };
+        let joined = |taken: &Taken| {
+            trace.as_ref().map(|(at, trace)| joined(at, trace, &taken.snapshot, &taken.devices))
+        };
+        let about = |taken: Taken| SnapshotReport {
+            path: taken.path.display().to_string(),
+            settings: taken.snapshot.settings.text.clone(),
+            quality: quality(&taken.snapshot, &taken.devices),
+            trace: joined(&taken),
+            devices: taken.devices,
+            sites: taken.sites.sites,
+        };
+        let snapshots = self.taken.into_iter().map(about).collect();
+        Ok(MemoryReport { snapshots, summaries: self.summaries })
+    }
+}
+
+/// The most that a program had allocated on a device, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peak {
+    /// Number of the device, as the program counts.
+    pub(crate) device: u32,
+    /// In tensors.
+    pub(crate) allocated: u64,
+    /// From the driver.
+    pub(crate) reserved: Option<u64>,
+    /// First and last time of the history that shows it, ns of Unix time.
+    pub(crate) span: Option<(i64, i64)>,
+}
+
+/// Whoever gives a trace and a snapshot says that they are of one run; clocks that are so far apart say that they are not.
+const ANOTHER_RUN: i64 = 24 * 3_600 * 1_000_000_000;
+/// Times before this are no Unix times.
+const YEAR_2000_NS: i64 = 946_684_800_000_000_000;
+
+/// The peak on the trace's devices.
+pub(crate) fn peak_of(peaks: &[Peak], trace: &Trace) -> Option<Peak> {
+    let devices = devices(trace);
+    let base = trace.meta.base_unix_ns;
+    let (first, last) = (trace.gpu.start.iter().min()?, trace.gpu.start.iter().max()?);
+    let (from, until) = (first.saturating_add(base), last.saturating_add(base));
+    let is_of_it = |peak: &&Peak| {
+        let is_near = |(first, last): (i64, i64)| {
+            from < YEAR_2000_NS || from - last <= ANOTHER_RUN && first - until <= ANOTHER_RUN
+        };
+        i32::try_from(peak.device).is_ok_and(|device| devices.contains(&device))
+            && peak.span.is_none_or(is_near)
+    };
+    peaks.iter().filter(is_of_it).max_by_key(|peak| peak.allocated).copied()
 }
 
 /// What a trace adds: the GPU's memory, and what the allocator did in its gaps.

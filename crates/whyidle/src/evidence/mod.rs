@@ -4,7 +4,7 @@
 //! its own below it. A directory is a recording: what lies in it belongs together.
 
 mod logs;
-mod memory;
+pub(crate) mod memory;
 mod ncu;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,9 @@ use whyidle_report::{
     render_evidence_text,
 };
 
+use self::memory::{Memory, Peak};
 use crate::args::{DiagnoseOptions, Format, Showing};
+use crate::diagnose::Others;
 use crate::output::Output;
 use crate::show::NoVerdict;
 use crate::trace::{self, Question};
@@ -41,9 +43,13 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         Ok(logged) => logged,
         Err(error) => return unread(&error),
     };
-    let mut reached = given.verdict(&logged, options, output);
+    let memory = match Memory::read(&given.memory) {
+        Ok(memory) => memory,
+        Err(error) => return unread(&error),
+    };
+    let mut reached = given.verdict(&logged, memory.peaks(), options, output);
     let verdict = reached.as_ref().and_then(|reached| reached.as_ref().ok());
-    let mut evidence = match given.evidence(verdict, logged) {
+    let mut evidence = match given.evidence(verdict, logged, memory) {
         Ok(evidence) => evidence,
         Err(error) => return unread(&error),
     };
@@ -52,8 +58,12 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         reached = None;
     }
     match reached {
-        // A recording or a trace by itself is judged as ever.
-        Some(reached) if evidence.is_empty() && evidence.contributions.len() < 2 => {
+        // A recording or a trace by itself is judged as ever; a log that carries no verdict says what it holds.
+        Some(reached)
+            if evidence.is_empty()
+                && evidence.contributions.len() < 2
+                && (reached.is_ok() || given.logs.is_empty()) =>
+        {
             show::show(&reached, options.showing, output)
         }
         Some(Ok(verdict)) => output
@@ -134,11 +144,20 @@ impl Given {
     }
 
     /// What traces and samples come to; `None` where there are none.
-    fn verdict(&self, logged: &logs::Logged, options: &DiagnoseOptions, output: &Output) -> Option<Outcome> {
+    fn verdict(
+        &self,
+        logged: &logs::Logged,
+        peaks: Vec<Peak>,
+        options: &DiagnoseOptions,
+        output: &Output,
+    ) -> Option<Outcome> {
         let question =
-            Question { paths: self.traces.clone(), step_ms: options.step_ms, ..Question::default() };
+            Question { paths: self.traces.clone(), step_ms: options.step_ms, peaks, ..Question::default() };
         let mut reached = match self.recordings.first() {
-            Some(dir) => diagnose::verdict_with(dir, &logged.samples, options.step_ms, output),
+            Some(dir) => {
+                let others = Others { samples: &logged.samples, peaks: question.peaks };
+                diagnose::verdict_with(dir, others, options.step_ms, output)
+            }
             None if !self.traces.is_empty() => {
                 trace::verdict(&question, output).map(|verdict| logs::beside(verdict, logged))
             }
@@ -176,7 +195,12 @@ impl Given {
     }
 
     /// What else there is.
-    fn evidence(&self, verdict: Option<&Verdict>, logged: logs::Logged) -> Result<EvidenceReport, ReadError> {
+    fn evidence(
+        &self,
+        verdict: Option<&Verdict>,
+        logged: logs::Logged,
+        memory: Memory,
+    ) -> Result<EvidenceReport, ReadError> {
         let mut evidence = EvidenceReport::default();
         let of_logs = self.logs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         let judged = verdict.into_iter().flat_map(|verdict| &verdict.inputs);
@@ -195,7 +219,7 @@ impl Given {
             evidence.kernels = Some(report);
         }
         if !self.memory.is_empty() {
-            evidence.memory = Some(memory::read(&self.memory, trace.as_deref())?);
+            evidence.memory = Some(memory.report(trace.as_deref())?);
             evidence.contributions.extend(self.memory.iter().map(|(path, format)| {
                 let text = match format {
                     FileFormat::MemorySnapshot => Message::new("evidence-snapshot"),

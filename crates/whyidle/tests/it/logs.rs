@@ -44,6 +44,74 @@ fn the_screens_of_kernels_and_of_a_machine() {
     }
 }
 
+/// What a program on an H200 left in a minute: a query, `dmon`, `top`, the processes and the report.
+const MINUTE: [&str; 5] = ["query.csv", "dmon_dt.txt", "top.txt", "apps.csv", "q.txt"];
+
+#[test]
+fn the_screen_of_one_minute_in_five_files() {
+    use unicode_width::UnicodeWidthStr;
+    let files = MINUTE.map(|name| path(&format!("logs/h200/{name}")));
+    for lang in LANGUAGES {
+        let args: Vec<&str> =
+            ["diagnose", "--lang", lang].into_iter().chain(files.iter().map(String::as_str)).collect();
+        let page = printed(&args);
+        assert!(page.lines().all(|line| line.width() <= 80), "{page}");
+        insta::assert_snapshot!(format!("logs_minute_{lang}"), page);
+    }
+}
+
+#[test]
+fn what_nvidia_smi_says_of_a_bad_query_is_refused_by_name() {
+    for (name, words) in [
+        ("bad_query.csv", "what nvidia-smi says of a field that it does not have"),
+        ("query_noheader.csv", "without the header that names its columns"),
+    ] {
+        let refused = crate::support::run(&["diagnose", &path(&format!("logs/h200/{name}"))]);
+        assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
+        assert!(refused.err.contains(words) && refused.err.contains("--help-query-gpu"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn stacks_without_times_are_not_called_watched_and_those_by_time_say_so() {
+    for (lang, words, other) in
+        [("en", "sightings without times", "watched for"), ("zh", "采样没有时间", "观察 0 秒")]
+    {
+        let page = printed(&["diagnose", &path("logs/py-spy.raw"), "--lang", lang]);
+        let head = page.lines().next().unwrap();
+        assert!(head.contains(words) && !head.contains(other), "{head}");
+    }
+    let refused = crate::support::run(&["diagnose", &path("logs/h200/stacks_cuda.txt.gz")]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.out.contains("by the time that operators took themselves"), "{}", refused.out);
+}
+
+/// Kernels of one program on both sides: all but the optimizer's, before which Nsight Compute ended, are found again.
+#[test]
+fn a_trace_of_the_same_program_says_which_kernels_are_missing() {
+    let mut report = json(&["ncu/h200/raw.csv.gz", "ncu/h200/trace.json.gz"]);
+    let kernels = report["evidence"]["kernels"].take();
+    let joined = &kernels["trace"];
+    assert_eq!((&kernels["launches"], &joined["kernels_found"]), (&56.into(), &25.into()));
+    let missing = joined["missing"].as_array().unwrap();
+    assert!(
+        !missing.is_empty()
+            && missing.iter().all(|kernel| kernel["name"].as_str().unwrap().contains("multi_tensor_apply")),
+        "{missing:#?}"
+    );
+    let ns = |name: &str| joined[name].as_i64().unwrap() as f64;
+    // Counted from both files by function and size alone, over all of the trace: 97.86 %.
+    assert!((ns("covered_ns") / ns("working_ns") - 0.9786).abs() < 0.002, "{joined}");
+    let weights: i64 = kernels["kernels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|kernel| kernel["weight_ns"].as_i64().unwrap())
+        .sum();
+    // Nothing ran side by side: the sum is the union, but for rounding per kernel.
+    assert!((weights as f64 * 2.0 - ns("covered_ns")).abs() < 100.0, "{weights} {joined}");
+}
+
 #[test]
 fn what_limits_kernels_is_weighted_by_time() {
     let report = kernels(&["ncu/raw.csv"]);
