@@ -261,5 +261,31 @@ fn next_command(case: &Case<'_>, primary: &str, path: &str) -> String {
         Basis::Estimated => !case.device_bound,
         Basis::Given | Basis::Measured => false,
     };
-    if unsure { format!("whyidle trace {path} --step-ms MS") } else { format!("whyidle explain {primary}") }
+    if unsure {
+        format!("whyidle trace {} --step-ms MS", typed(path))
+    } else {
+        format!("whyidle explain {primary}")
+    }
+}
+
+/// A word as a shell takes it: in quotes where it holds anything that means something to the shell.
+pub(crate) fn typed(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed;
+
+    #[test]
+    fn a_path_is_pasted_as_one_word() {
+        assert_eq!(typed("runs/42/trace.json.gz"), "runs/42/trace.json.gz");
+        assert_eq!(typed("my file; rm x"), "'my file; rm x'");
+        assert_eq!(typed("it's $(id)"), "'it'\\''s $(id)'");
+        assert_eq!(typed(""), "''");
+    }
 }

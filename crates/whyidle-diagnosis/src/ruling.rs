@@ -1,6 +1,7 @@
 //! The ruling: does anything wait, what is the first thing to change, and how sure is that.
 
 use whyidle_analysis::ledger::Line;
+use whyidle_analysis::steps::FoundBy;
 use whyidle_replay::simulate::Fidelity;
 use whyidle_replay::unprofiled::Refused;
 
@@ -148,6 +149,9 @@ fn confidence(case: &Case<'_>, standing: &Standing<'_>) -> (Confidence, Vec<Mess
         confidence = confidence.min(level);
         doubts.push(message);
     };
+    if case.device.steps.found_by == FoundBy::Window {
+        doubt(Confidence::Low, Message::new("doubt-no-steps"));
+    }
     if let Some(message) = near_threshold(standing) {
         doubt(Confidence::Low, message);
     }

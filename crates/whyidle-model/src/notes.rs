@@ -80,7 +80,7 @@ codes! {
     /// Warnings and errors of the tracer, as it wrote them into its own file.
     TracerWarning = "tracer-warning", Suspect;
     /// Further processes of the file that used GPUs.
-    OtherProcesses = "other-processes", Info;
+    OtherProcesses = "other-processes", Suspect;
     /// Of a kind of device that the reader was never tried on: it follows the documented form of its traces.
     UntestedDevice = "untested-device", Suspect;
     /// Events of a kind that whyidle does not use.

@@ -143,6 +143,10 @@ pub fn find_dumps(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
 /// Where the path cannot be read, or is a file of no format that whyidle reads.
 pub fn find_evidence(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
     let failed = |error| ReadError::io(path, error);
+    // Standard input can be read only once: it is taken for a trace.
+    if path.as_os_str() == "-" {
+        return Ok(vec![(path.to_owned(), Format::Kineto)]);
+    }
     let metadata = fs::metadata(path).map_err(failed)?;
     if !metadata.is_dir() {
         // What is no regular file can be read only once: it is taken for a trace, whose reader says what it is not.
@@ -151,7 +155,10 @@ pub fn find_evidence(path: &Path) -> Result<Vec<(PathBuf, Format)>, ReadError> {
         }
         let Some(format) = recognised(path)? else {
             let head = source::head(File::open(path).map_err(failed)?, HEAD).map_err(failed)?;
-            let found = no_json(&head, path).unwrap_or(Found::Json);
+            let found = match no_json(&head, path) {
+                Some(Found::SqliteStream) if head.starts_with(crate::nsys::MAGIC) => Found::Sqlite,
+                found => found.unwrap_or(Found::Json),
+            };
             return Err(ReadError::NotEvidence { path: path.to_owned(), found });
         };
         return Ok(vec![(path.to_owned(), format)]);

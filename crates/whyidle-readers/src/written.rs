@@ -8,12 +8,17 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 /// Lets `make` write what is to stand at `path`, a file or a folder, under a name beside it, and gives it its name when it
-/// is whole. A file that stands there is replaced.
+/// is whole. A file that stands there is replaced; what is neither file nor folder – a device, a pipe – never is.
 ///
 /// # Errors
 /// Where `make` fails, or the name cannot be given; nothing stays behind then.
 pub fn place<E: From<io::Error>>(path: &Path, make: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A link stands for what it points to: replacing the link would leave that as it was.
+    let special = |path: &Path| path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if special(path) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a folder").into());
+    }
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
     let placed = make(&beside).and_then(|()| Ok(std::fs::rename(&beside, path)?));
@@ -98,6 +103,17 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(std::fs::read_to_string(&path)?, "first");
         assert_eq!(std::fs::read_dir(dir.path())?.count(), 1);
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_not_replaced() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let link = dir.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &link)?;
+        assert!(place(&link, |beside| std::fs::write(beside, "x")).is_err());
+        assert!(link.is_symlink());
         Ok(())
     }
 }

@@ -132,16 +132,17 @@ impl Output {
 
     /// Prints a reader's error.
     pub(crate) fn read_error(&self, error: &ReadError) {
-        let mut message = Message::new(error.id());
-        for (name, value) in error.args() {
-            message = match error.found() {
-                Some(found) if name == "found" => message.message("found", Message::new(found.message())),
-                _ => message.name(name, value),
-            };
-        }
         let hint = error.hint().map(|hint| Message::new(hint.message()));
-        self.error(&message, hint.as_ref());
+        self.error(&in_words(error), hint.as_ref());
     }
+}
+
+/// What a reader's error says.
+pub(crate) fn in_words(error: &ReadError) -> Message {
+    error.args().into_iter().fold(Message::new(error.id()), |message, (name, value)| match error.found() {
+        Some(found) if name == "found" => message.message("found", Message::new(found.message())),
+        _ => message.name(name, value),
+    })
 }
 
 /// The language asked for, or that of the environment.

@@ -331,7 +331,8 @@ fn next_command(view: &View<'_>, primary: &str, path: &str) -> String {
     let needs_trace =
         primary.starts_with("compute.") || primary == "host.launch" || primary.starts_with("comm.");
     if needs_trace && !view.is_host_only() && !view.run.command.is_empty() {
-        return format!("whyidle run -- {}", view.run.command.join(" "));
+        let words: Vec<String> = view.run.command.iter().map(|word| crate::judge::typed(word)).collect();
+        return format!("whyidle run -- {}", words.join(" "));
     }
     if needs_trace && !view.is_host_only() {
         return "whyidle run -- COMMAND".to_owned();

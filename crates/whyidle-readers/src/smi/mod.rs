@@ -31,11 +31,8 @@ pub(crate) fn is_print(head: &str) -> bool {
     while let Some(line) = lines.next() {
         match kind(line) {
             None => {}
-            Some(Kind::Query) => {
-                if lines.peek().is_none_or(|row| query::is_row(line, row)) {
-                    return true;
-                }
-            }
+            // A word alone may look like the name of a column: values must stand below it.
+            Some(Kind::Query) if lines.peek().is_some_and(|row| !query::is_row(line, row)) => {}
             Some(_) => return true,
         }
     }

@@ -25,6 +25,9 @@ const TELLING: [&str; 14] = [
     "driver_version",
 ];
 
+/// No machine has more cards: names beyond belong to the last, numbers beyond count by their place.
+const MOST_CARDS: u32 = 1_024;
+
 pub(super) fn is_header(line: &str) -> bool {
     if line.len() > 8_192 || !line.contains([',', ';']) && !line.contains('.') {
         return false;
@@ -144,19 +147,23 @@ impl Query {
 
     /// The card's number: as it says, by its own name in the order of appearance, by its place among rows of one time.
     fn index(&mut self, row: &[String]) -> u32 {
-        if let Some(index) = self.number(row, &["index"]).filter(|index| (0.0..1e6).contains(index)) {
+        if let Some(index) =
+            self.number(row, &["index"]).filter(|index| (0.0..f64::from(MOST_CARDS)).contains(index))
+        {
             return index as u32;
         }
         let name = self.text(row, &["gpu_uuid", "uuid", "gpu_bus_id", "pci.bus_id", "gpu_serial", "serial"]);
         if let Some(name) = name {
             let at = self.uuids.iter().position(|known| known == name).unwrap_or_else(|| {
-                self.uuids.push(name.to_owned());
+                if self.uuids.len() < MOST_CARDS as usize {
+                    self.uuids.push(name.to_owned());
+                }
                 self.uuids.len() - 1
             });
             return u32::try_from(at).unwrap_or(u32::MAX);
         }
         let time = self.text(row, &["timestamp"]).map(str::to_owned);
-        self.place = if time.is_some() && time == self.last { self.place + 1 } else { 0 };
+        self.place = if time.is_some() && time == self.last { (self.place + 1).min(MOST_CARDS) } else { 0 };
         self.last = time;
         self.place
     }

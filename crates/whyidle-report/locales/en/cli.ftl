@@ -42,7 +42,7 @@ found-binary = binary data
 hint-check-path = check the path
 hint-export-again = export the trace again, and let the program finish writing it
 hint-record-trace = record one with torch.profiler and export_chrome_trace("trace.json.gz")
-hint-give-evidence = whyidle reads traces of PyTorch and Nsight Systems, recordings, flight recorders and logs of NCCL, memory snapshots, and what Nsight Compute, nvidia-smi, DCGM, iostat, vmstat, top -b and py-spy print
+hint-give-evidence = whyidle reads traces of PyTorch and Nsight Systems, recordings, CUDA memory snapshots, CSV of Nsight Compute, prints of nvidia-smi, DCGM, iostat and top, stacks, flight recorders and logs of NCCL
 hint-query-again = ask again with fields that `nvidia-smi --help-query-gpu` lists, and without `noheader`
 hint-dump-flight = set TORCH_NCCL_DUMP_ON_TIMEOUT=1 and TORCH_FR_DUMP_TEMP_FILE=/path/prefix_ before the run; NCCL_DEBUG=INFO and NCCL_DEBUG_FILE for logs
 hint-snapshot-again = dump the snapshot again (torch.cuda.memory._dump_snapshot), let the program finish writing it, and copy it whole

@@ -77,6 +77,7 @@ doubt-starved = Loader queues fill while the profiler starts, so this window can
 doubt-ranks = Collectives set the pace, and one rank's trace cannot tell how much of them is waiting for peers that the profiler slowed down: the step without the profiler is not known, and shares are of the traced step.
 doubt-items = Most of the step goes to preparing items in the training process, and what they cost differs from window to window: the step without the profiler is not known, and shares are of the traced step.
 doubt-queues = The step time is estimated from { $steps } traced steps; queues of loader workers fill while the profiler starts, so a loader that cannot keep up in the long run may not show.
+doubt-no-steps = No steps were found: the whole window counts as one, with whatever starts or ends in it.
 doubt-traced = The step time without the profiler is not known; shares are of the traced step, which the profiler lengthens.
 doubt-estimated = The step time without the profiler is estimated from the trace; measure it and give it with --step-ms.
 doubt-uncalibrated = The profiler lengthens these steps, and this trace's profiler or machine is unlike those that its cost was calibrated on: the step time without it is not known, and shares are of the traced step.

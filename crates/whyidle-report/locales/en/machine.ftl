@@ -6,7 +6,7 @@ machine-head = { $count ->
 }
 machine-driver = driver { $version }
 machine-fine = Nothing in the settings and links of this machine holds its GPUs back.
-machine-nothing = These files carry no verdict and no facts of a machine.
+machine-nothing = These files do not say what could hold the GPUs of this machine back: clocks, limits and what held them down.
 machine-no-verdict = No verdict on a program: { $reason }
 
 ## Facts. $gpu is the physical number.
@@ -113,3 +113,8 @@ log-dropped = { $count ->
 ## Sentences one after the other; a file and what it gave
 
 log-then = { $a } { $b }
+
+note-idle-cards = { $count ->
+    [one] 1 of the { $all } GPUs is idle
+   *[other] { $count } of the { $all } GPUs are idle
+}: the verdict is of the busiest alone.

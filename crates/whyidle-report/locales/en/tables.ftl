@@ -31,7 +31,7 @@ cli-export-nothing-hint = perfetto needs a trace; speedscope and folded need Pyt
 
 diff-longer = In B a step takes { $b }, { $difference } ({ $share }) more than in A ({ $a }).
 diff-shorter = In B a step takes { $b }, { $difference } ({ $share }) less than in A ({ $a }).
-diff-same = No clear difference: a step takes { $a } in A and { $b } in B, and runs of one program differ as much.
+diff-same = No clear difference: a step takes { $a } in A and { $b } in B, and the intervals of both meet.
 diff-mostly = Most of it: { $lines }.
 diff-clearly = Clearly changed: { $lines }.
 diff-shifted = But it goes elsewhere: { $lines }.

@@ -42,7 +42,7 @@ found-binary = 二进制数据
 hint-check-path = 检查路径
 hint-export-again = 重新导出 trace，等程序写完再结束
 hint-record-trace = 用 torch.profiler 采集一份，再用 export_chrome_trace("trace.json.gz") 导出
-hint-give-evidence = whyidle 读取 PyTorch 与 Nsight Systems 的 trace、录制目录、flight recorder 与 NCCL 日志、显存快照，以及 Nsight Compute、nvidia-smi、DCGM、iostat、vmstat、top -b 和 py-spy 的输出
+hint-give-evidence = whyidle 读取 PyTorch 与 Nsight Systems 的 trace、采样记录、CUDA 显存快照、Nsight Compute 的 CSV、nvidia-smi、DCGM、iostat 与 top 的输出、调用栈、flight recorder 以及 NCCL 日志
 hint-query-again = 用 `nvidia-smi --help-query-gpu` 列出的字段重新查询，并且不要加 `noheader`
 hint-dump-flight = 运行前设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1 和 TORCH_FR_DUMP_TEMP_FILE=/路径/前缀_；日志用 NCCL_DEBUG=INFO 和 NCCL_DEBUG_FILE
 hint-snapshot-again = 重新导出快照（torch.cuda.memory._dump_snapshot），等程序写完，并完整复制

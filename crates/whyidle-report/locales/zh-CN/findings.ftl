@@ -80,6 +80,7 @@ doubt-starved = profiler 启动期间 DataLoader 队列已经攒满，从这个�
 doubt-ranks = 节奏由集合通信决定，单个 rank 的 trace 分不清其中有多少是在等被 profiler 拖慢的其他 rank：不知道未开 profiler 的单步，占比以 trace 里的单步为准。
 doubt-items = 单步的大部分时间用于在训练进程里准备样本，而样本的代价在不同窗口里差别很大：不知道未开 profiler 的单步，占比以 trace 里的单步为准。
 doubt-queues = 单步由 trace 里的 { $steps } 步估算；profiler 启动期间 loader 的队列会攒满，长期供不上数据的情况可能看不出来。
+doubt-no-steps = 没有识别出单步：整个窗口算作一步，其中开头或结尾的内容也计算在内。
 doubt-traced = 未开 profiler 的单步耗时未知；占比以 trace 中的单步为准，而 profiler 把它拉长了。
 doubt-estimated = 未开 profiler 的单步耗时由 trace 估算；实测后可用 --step-ms 给出。
 doubt-uncalibrated = profiler 把这些 step 拉长了，而它的开销不是在这种 profiler 或机器上标定的：未开 profiler 的单步耗时未知，占比以 trace 中的单步为准。

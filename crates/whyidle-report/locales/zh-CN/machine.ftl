@@ -3,7 +3,7 @@
 machine-head = { $count } 块 GPU
 machine-driver = 驱动 { $version }
 machine-fine = 这台机器的设置和链路没有拖慢 GPU 的地方。
-machine-nothing = 这些文件既得不出结论，也没有机器信息。
+machine-nothing = 这些文件没有说明可能拖慢这台机器 GPU 的因素：频率、功率上限以及降频原因。
 machine-no-verdict = 对程序不下结论：{ $reason }
 
 ## 信息。$gpu 是物理编号。
@@ -56,3 +56,5 @@ log-dropped = 有 { $count } 行无法理解。
 ## 前后相接的句子；文件及其内容
 
 log-then = { $a }{ $b }
+
+note-idle-cards = { $all } 块 GPU 中有 { $count } 块空闲：结论只针对最忙的那一块。

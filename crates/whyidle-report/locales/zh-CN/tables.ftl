@@ -31,7 +31,7 @@ cli-export-nothing-hint = perfetto 需要 trace；speedscope 与 folded 需要�
 
 diff-longer = B 的单步耗时为 { $b }，比 A 的 { $a } 多 { $difference }（{ $share }）。
 diff-shorter = B 的单步耗时为 { $b }，比 A 的 { $a } 少 { $difference }（{ $share }）。
-diff-same = 没有明确差别：单步耗时 A 为 { $a }，B 为 { $b }，同一个程序的两次运行也会差这么多。
+diff-same = 没有明确差别：单步耗时 A 为 { $a }，B 为 { $b }，两者的区间相交。
 diff-mostly = 主要来自：{ $lines }。
 diff-clearly = 变化明确的有：{ $lines }。
 diff-shifted = 但时间花在了别处：{ $lines }。

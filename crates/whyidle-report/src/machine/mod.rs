@@ -19,6 +19,14 @@ const BITS: [(u64, &str); 4] = [
 /// Processes that are named.
 const NAMED: usize = 3;
 
+/// Whether the files say anything by which a card or a link could have been found to be held back.
+fn says_how_it_runs(facts: &MachineFacts) -> bool {
+    let card = |card: &whyidle_model::CardFacts| {
+        card.throttle.is_some() || card.limit_w.is_some() && card.default_limit_w.is_some()
+    };
+    !facts.pairs.is_empty() || facts.cards.iter().any(card)
+}
+
 /// A fact in a sentence.
 fn machine_message(finding: &MachineFinding) -> Message {
     let of = |id, gpu: u32| Message::new(id).name("gpu", gpu.to_string());
@@ -109,9 +117,9 @@ pub(crate) fn blocks(facts: &MachineFacts, why: Option<&Message>, catalog: &Cata
     let found = findings(facts);
     let grave: Vec<Message> =
         found.iter().filter(|finding| finding.cause().is_some()).map(machine_message).collect();
-    let sentence = match (&grave[..], facts.is_empty()) {
-        ([], true) => vec![Message::new("machine-nothing")],
-        ([], false) => vec![Message::new("machine-fine")],
+    let sentence = match (&grave[..], says_how_it_runs(facts)) {
+        ([], false) => vec![Message::new("machine-nothing")],
+        ([], true) => vec![Message::new("machine-fine")],
         (grave, _) => grave.to_vec(),
     };
     blocks.push(Block::Sentence(catalog.sentences(&sentence)));

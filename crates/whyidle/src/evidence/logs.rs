@@ -5,11 +5,11 @@
 //! together. Rows without times are used only where no others say the same, and then by one file alone.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whyidle_analysis::signals::{Hints, Signals, signals};
-use whyidle_diagnosis::{Input, Message, Run, Verdict, add_samples, judge_recording};
-use whyidle_model::{MachineFacts, NoteCode, Samples, Table};
+use whyidle_diagnosis::{Input, Message, QualityNote, Run, Verdict, add_samples, judge_recording};
+use whyidle_model::{MachineFacts, NoteCode, Samples, Severity, Table};
 use whyidle_readers::{Clock, Format, Log, ReadError, format_of, read_log};
 use whyidle_report::Contribution;
 
@@ -36,20 +36,23 @@ pub(crate) struct Logged {
     pub(crate) given: Vec<Contribution>,
 }
 
-/// What the logs at `paths` hold together.
-///
-/// # Errors
-/// Where one cannot be read, or is no log.
-pub(crate) fn read(paths: &[&Path]) -> Result<Logged, ReadError> {
-    let mut logs = Vec::new();
+/// What the logs at `paths` hold together, and those that cannot be read.
+pub(crate) fn read(paths: &[&Path]) -> (Logged, Vec<(PathBuf, ReadError)>) {
+    let (mut logs, mut unread) = (Vec::new(), Vec::new());
     for path in paths {
-        let format = format_of(path)?.filter(|format| Format::LOGS.contains(format));
-        let format = format.unwrap_or(Format::Smi);
-        logs.push((*path, format, read_log(path, format)?));
+        match read_one(path) {
+            Ok((format, log)) => logs.push((*path, format, log)),
+            Err(error) => unread.push((path.to_path_buf(), error)),
+        }
     }
     let mut together = Together::new(&logs);
     let given = logs.into_iter().map(|(path, format, log)| together.add(path, format, log)).collect();
-    Ok(Logged { samples: together.samples, machine: together.machine, given })
+    (Logged { samples: together.samples, machine: together.machine, given }, unread)
+}
+
+fn read_one(path: &Path) -> Result<(Format, Log), ReadError> {
+    let format = format_of(path)?.filter(|format| Format::LOGS.contains(format)).unwrap_or(Format::Smi);
+    Ok((format, read_log(path, format)?))
 }
 
 /// What is gathered.
@@ -242,8 +245,27 @@ pub(crate) fn verdict(logged: &Logged, step_ms: Option<f64>) -> Result<Verdict, 
     let signals = signals(&logged.samples, &Hints::default());
     let known = crate::trace::known(None, step_ms);
     let path = logged.given.first().map_or("", |given| given.path.as_str());
-    judge_recording(&signals, &known, &run(logged, &signals), inputs(logged), path)
-        .map_err(NoVerdict::Refused)
+    let mut verdict = judge_recording(&signals, &known, &run(logged, &signals), inputs(logged), path)
+        .map_err(NoVerdict::Refused)?;
+    verdict.quality.extend(idle_cards(&logged.samples, signals.gpu.as_ref().map(|gpu| gpu.index)));
+    Ok(verdict)
+}
+
+/// A card that is busy for less of its samples is idle, %.
+const IDLE: f64 = 5.0;
+
+/// Cards beside the one that is judged on which hardly anything ran: the verdict is of one.
+fn idle_cards(samples: &Samples, judged: Option<u32>) -> Option<QualityNote> {
+    let busy = |gpu: u32| {
+        let rows = samples.gpu.rows_of("gpu", f64::from(gpu));
+        let seen: Vec<f64> = rows.filter_map(|row| samples.gpu.number("util_gpu", row)).collect();
+        (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
+    };
+    let others = samples.gpu.keys("gpu").into_iter().filter(|gpu| Some(*gpu) != judged);
+    let count = others.filter(|gpu| busy(*gpu).is_some_and(|share| share < IDLE)).count() as u64;
+    let text =
+        Message::new("note-idle-cards").count("count", count).count("all", samples.gpu.keys("gpu").len());
+    (count > 0).then_some(QualityNote { code: "idle-cards", severity: Severity::Suspect, count, text })
 }
 
 fn inputs(logged: &Logged) -> Vec<Input> {
@@ -320,7 +342,7 @@ mod tests {
             "b",
             "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 97 1796028665000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 96 1796028670000\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 95 1796028675000\n",
         )?;
-        let Logged { samples, given, .. } = read(&[&smi, &dcgm])?;
+        let Logged { samples, given, .. } = read(&[&smi, &dcgm]).0;
         assert_eq!(samples.gpu.len(), 33);
         assert!(samples.gpu.t.is_sorted() && samples.gpu.t[32] - samples.gpu.t[0] < 60 * SECOND);
         assert_eq!(given.iter().map(|given| given.kind).collect::<Vec<_>>(), ["nvidia-smi", "dcgm"]);
@@ -333,13 +355,13 @@ mod tests {
         let dmon = "# gpu    pwr     sm\n# Idx      W      %\n    0    150     50\n    0    151     52\n    0    151     52\n";
         let (one, two) = (put(dir.path(), "a", dmon)?, put(dir.path(), "b", dmon)?);
         let timed = put(dir.path(), "c", &query("08:51", 4))?;
-        assert_eq!(read(&[&one])?.samples.gpu.len(), 3);
+        assert_eq!(read(&[&one]).0.samples.gpu.len(), 3);
         assert_eq!(
-            read(&[&one, &two])?.samples.gpu.len(),
+            read(&[&one, &two]).0.samples.gpu.len(),
             3,
             "two files without times cannot be brought together"
         );
-        assert_eq!(read(&[&one, &timed])?.samples.gpu.len(), 4);
+        assert_eq!(read(&[&one, &timed]).0.samples.gpu.len(), 4);
         Ok(())
     }
 

@@ -26,33 +26,33 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// Where a file cannot be read.
-    pub(crate) fn read(files: &[(PathBuf, FileFormat)]) -> Result<Self, ReadError> {
-        let mut found = Self::default();
+    /// Reads them; with the files that cannot be read, and why.
+    pub(crate) fn read(files: &[(PathBuf, FileFormat)]) -> (Self, Vec<(PathBuf, ReadError)>) {
+        let (mut found, mut unread) = (Self::default(), Vec::new());
         for (path, format) in files {
-            match format {
-                FileFormat::MemorySnapshot => {
-                    let snapshot = memory::read(path)?;
-                    let sites = Sites::new(&snapshot);
-                    let devices = facts(&snapshot, &sites);
-                    found.taken.push(Taken { path: path.clone(), snapshot, sites, devices });
-                }
-                FileFormat::MemorySummary => {
-                    let name = path.display().to_string();
-                    let mut last = Vec::new();
-                    for table in memory::read_summary(path)? {
-                        last.retain(|known: &MemorySummary| known.device != table.device);
-                        last.push(table);
-                    }
-                    found.summaries.extend(last.into_iter().map(|table| (name.clone(), table)));
-                }
-                _ => {}
+            if let Err(error) = found.add(path, *format) {
+                unread.push((path.clone(), error));
             }
         }
-        Ok(found)
+        (found, unread)
+    }
+
+    fn add(&mut self, path: &Path, format: FileFormat) -> Result<(), ReadError> {
+        if format == FileFormat::MemorySnapshot {
+            let snapshot = memory::read(path)?;
+            let sites = Sites::new(&snapshot);
+            let devices = facts(&snapshot, &sites);
+            self.taken.push(Taken { path: path.to_owned(), snapshot, sites, devices });
+            return Ok(());
+        }
+        let name = path.display().to_string();
+        let mut last = Vec::new();
+        for table in memory::read_summary(path)? {
+            last.retain(|known: &MemorySummary| known.device != table.device);
+            last.push(table);
+        }
+        self.summaries.extend(last.into_iter().map(|table| (name.clone(), table)));
+        Ok(())
     }
 
     /// The peaks that they show, by device: exact ones of histories, and those that summaries print.

@@ -20,7 +20,7 @@ use whyidle_report::{
 use self::memory::{Memory, Peak};
 use crate::args::{DiagnoseOptions, Format, Showing};
 use crate::diagnose::Others;
-use crate::output::Output;
+use crate::output::{Output, in_words};
 use crate::show::NoVerdict;
 use crate::trace::{self, Question};
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose, ranks, show};
@@ -30,29 +30,28 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         output.read_error(error);
         UNREADABLE
     };
-    let given = match Given::sort(&options.paths) {
-        Ok(given) => given,
-        Err(error) => return unread(&error),
-    };
+    let mut given = Given::sort(&options.paths);
     if given.recordings.len() > 1 {
         let several = Message::new("cli-several-recordings");
         output.error(&several, Some(&Message::new("cli-several-recordings-hint")));
         return UNREADABLE;
     }
-    let logged = match given.logs() {
-        Ok(logged) => logged,
-        Err(error) => return unread(&error),
-    };
-    let memory = match Memory::read(&given.memory) {
-        Ok(memory) => memory,
-        Err(error) => return unread(&error),
-    };
+    let logged = given.logs();
+    let memory = given.take_memory();
     let mut reached = given.verdict(&logged, memory.peaks(), options, output);
     let verdict = reached.as_ref().and_then(|reached| reached.as_ref().ok());
     let mut evidence = match given.evidence(verdict, logged, memory) {
         Ok(evidence) => evidence,
         Err(error) => return unread(&error),
     };
+    // What cannot be read is worth a word beside what can; by itself it is an error.
+    if reached.is_none() && evidence.is_empty() && evidence.contributions.is_empty() {
+        return given.unread.first().map_or(UNREADABLE, |(_, error)| unread(error));
+    }
+    evidence.contributions.extend(given.unread.iter().map(|(path, error)| {
+        let text = Message::new("evidence-nothing").message("reason", in_words(error));
+        contribution(path, "unread", 0, text)
+    }));
     if let Some(why) = given.nothing_to_judge(&reached, &evidence) {
         evidence.why = why;
         reached = None;
@@ -109,16 +108,32 @@ struct Given {
     ranks: Vec<(PathBuf, FileFormat)>,
     /// What other tools print: series, stacks, facts of the machine.
     logs: Vec<PathBuf>,
+    /// What could not be read, and why.
+    unread: Vec<(PathBuf, ReadError)>,
 }
 
 impl Given {
-    fn sort(paths: &[PathBuf]) -> Result<Self, ReadError> {
+    fn sort(paths: &[PathBuf]) -> Self {
         let mut given = Self::default();
+        let mut seen = Vec::new();
         for path in paths {
+            // The same file twice says the same once.
+            let same = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if seen.contains(&same) {
+                continue;
+            }
+            seen.push(same);
             if path.is_dir() {
                 given.recordings.push(path.clone());
             }
-            for (file, format) in find_evidence(path)? {
+            let found = match find_evidence(path) {
+                Ok(found) => found,
+                Err(error) => {
+                    given.unread.push((path.clone(), error));
+                    continue;
+                }
+            };
+            for (file, format) in found {
                 let name = file.file_name().map(|name| name.to_string_lossy());
                 match format {
                     FileFormat::MemorySnapshot | FileFormat::MemorySummary => {
@@ -134,13 +149,24 @@ impl Given {
                 }
             }
         }
-        Ok(given)
+        given
     }
 
     /// What the logs hold together.
-    fn logs(&self) -> Result<logs::Logged, ReadError> {
+    fn logs(&mut self) -> logs::Logged {
         let paths: Vec<&Path> = self.logs.iter().map(PathBuf::as_path).collect();
-        logs::read(&paths)
+        let (logged, unread) = logs::read(&paths);
+        self.logs.retain(|path| unread.iter().all(|(of, _)| of != path));
+        self.unread.extend(unread);
+        logged
+    }
+
+    /// What snapshots and summaries hold.
+    fn take_memory(&mut self) -> Memory {
+        let (memory, unread) = Memory::read(&self.memory);
+        self.memory.retain(|(path, _)| unread.iter().all(|(of, _)| of != path));
+        self.unread.extend(unread);
+        memory
     }
 
     /// What traces and samples come to; `None` where there are none.
@@ -196,7 +222,7 @@ impl Given {
 
     /// What else there is.
     fn evidence(
-        &self,
+        &mut self,
         verdict: Option<&Verdict>,
         logged: logs::Logged,
         memory: Memory,
@@ -210,13 +236,15 @@ impl Given {
         evidence.machine = Some(logged.machine).filter(|machine: &MachineFacts| !machine.is_empty());
         let trace = self.trace();
         if !self.kernels.is_empty() {
-            let report = ncu::read(&self.kernels, trace.as_deref())?;
+            let (report, unread) = ncu::read(&self.kernels, trace.as_deref())?;
+            self.kernels.retain(|path| unread.iter().all(|(of, _)| of != path));
+            self.unread.extend(unread);
             let text = || Message::new("evidence-kernels").count("count", report.launches);
             let rows = report.launches as u64;
             evidence
                 .contributions
                 .extend(self.kernels.iter().map(|path| contribution(path, "ncu", rows, text())));
-            evidence.kernels = Some(report);
+            evidence.kernels = Some(report).filter(|_| !self.kernels.is_empty());
         }
         if !self.memory.is_empty() {
             evidence.memory = Some(memory.report(trace.as_deref())?);

@@ -11,14 +11,19 @@ use whyidle_report::NcuReport;
 
 use crate::ranks::quality;
 
-/// What the prints say together, weighed by their time in the trace if there is one.
+/// What the prints say together, weighed by their time in the trace if there is one; and the files that cannot be read.
 ///
 /// # Errors
-/// Where one cannot be read, or is no print of Nsight Compute.
-pub(crate) fn read(paths: &[PathBuf], trace: Option<&Path>) -> Result<NcuReport, ReadError> {
-    let mut profile = NcuKernels::default();
+/// Where the trace cannot be read.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    trace: Option<&Path>,
+) -> Result<(NcuReport, Vec<(PathBuf, ReadError)>), ReadError> {
+    let (mut profile, mut unread) = (NcuKernels::default(), Vec::new());
     for path in paths {
-        ncu::read(path, &mut profile)?;
+        if let Err(error) = ncu::read(path, &mut profile) {
+            unread.push((path.clone(), error));
+        }
     }
     let kernels = kernels(&profile);
     let mut report = NcuReport {
@@ -34,7 +39,7 @@ pub(crate) fn read(paths: &[PathBuf], trace: Option<&Path>) -> Result<NcuReport,
     if let Some(path) = trace {
         join(&mut report, path, &read_trace(path, &ReadOptions::default())?);
     }
-    Ok(report)
+    Ok((report, unread))
 }
 
 /// Weighs the kernels by their time in a trace, on the GPU that works most.
