@@ -31,11 +31,7 @@ pub(crate) fn is_print(head: &str) -> bool {
     while let Some(line) = lines.next() {
         match kind(line) {
             None => {}
-            Some(Kind::Query) => {
-                if lines.peek().is_none_or(|row| query::is_row(line, row)) {
-                    return true;
-                }
-            }
+            Some(Kind::Query) if lines.peek().is_some_and(|row| !query::is_row(line, row)) => {}
             Some(_) => return true,
         }
     }
