@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path) -> Result<String, ReadError> {
     let mut bytes = Vec::new();
     match (&mut inflate).take(LARGEST).read_to_end(&mut bytes) {
         // What can be had of a damaged file is had.
-        Err(error) if !inflate.is_damage(&error) => return Err(failed(error)),
+        Err(error) if !inflate.is_damage(&error) => Err(failed(error)),
         _ => Ok(clean(&bytes)),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! By marks of the program or its profiler; else by repetition – a stack that asks for memory at regular distances over most
 //! of the history, the rarest such, begins each period –; else in slices of as many allocations each. Layers repeat within
-//! one forward, backward or update: what asks there begins no period.
+//! one forward, backward or update: what asks there begins a period only where something else came in between.
 //!
 //! A part of a history may have periods of its own: see [`of_its_end`].
 
@@ -60,6 +60,8 @@ const SLICES: usize = 8;
 const REGULAR: f64 = 0.1;
 /// Share of the history that repetitions must span.
 const SPANNED: f64 = 0.6;
+/// Between this share of them and the one before, something else must have come.
+const APART: f64 = 0.9;
 /// So many periods show growth: the first and the last do not count.
 const ENOUGH: usize = 5;
 
@@ -113,6 +115,9 @@ struct Beat {
     first: usize,
     last: usize,
     squares: f64,
+    /// The stretch of allocations of one phase that the last was in, and how often it was another than the one before.
+    stretch: usize,
+    changes: usize,
 }
 
 impl Beat {
@@ -130,6 +135,18 @@ impl Beat {
         }
         self.count += 1;
         self.last = at;
+    }
+
+    /// As [`add`](Self::add), in this stretch of allocations of one phase.
+    fn add_in(&mut self, at: usize, stretch: usize) {
+        self.changes += usize::from(self.count > 0 && self.stretch != stretch);
+        self.stretch = stretch;
+        self.add(at);
+    }
+
+    /// Something else came between most of them.
+    fn is_apart(&self) -> bool {
+        self.changes as f64 >= APART * (self.count.saturating_sub(1)) as f64
     }
 
     /// It spans most of the history.
@@ -153,17 +170,26 @@ fn by_repetition(snapshot: &MemorySnapshot, device: u32, sites: &Sites) -> Optio
     // Without stacks, sizes.
     let has_stacks = rows().any(|row| events.stack[row] != 0);
     let symbol = |row: usize| if has_stacks { events.stack[row] } else { events.size[row] };
-    let mut beats: FxHashMap<u32, Beat> = FxHashMap::default();
-    let mut allocations = 0;
+    // With whether it asks within a forward, a backward or an update.
+    let mut beats: FxHashMap<u32, (Beat, bool)> = FxHashMap::default();
+    let (mut allocations, mut stretch, mut before) = (0, 0, Phase::Other);
     for (at, row) in rows().enumerate() {
         allocations = at + 1;
-        if sites.sites[sites.of(events.stack[row]) as usize].phase != Phase::Other {
-            continue;
-        }
-        beats.entry(symbol(row)).or_default().add(at);
+        let phase = sites.sites[sites.of(events.stack[row]) as usize].phase;
+        stretch += usize::from(phase != before);
+        before = phase;
+        let (beat, is_within) = beats.entry(symbol(row)).or_default();
+        beat.add_in(at, stretch);
+        *is_within |= phase != Phase::Other;
     }
-    let mut regular: Vec<(u32, Beat)> =
-        beats.into_iter().filter(|(_, beat)| beat.spans(allocations) && beat.is_regular()).collect();
+    let begins = |beat: &Beat, is_within: bool| {
+        beat.spans(allocations) && beat.is_regular() && (!is_within || beat.is_apart())
+    };
+    let mut regular: Vec<(u32, Beat)> = beats
+        .into_iter()
+        .filter(|(_, (beat, is_within))| begins(beat, *is_within))
+        .map(|(symbol, (beat, _))| (symbol, beat))
+        .collect();
     regular.sort_by_key(|(symbol, beat)| (beat.count, beat.first, *symbol));
     // The rarest that repeats often enough to show growth; layers repeat too, within a step.
     let chosen = regular.iter().find(|(_, beat)| beat.count >= ENOUGH).or_else(|| regular.first());

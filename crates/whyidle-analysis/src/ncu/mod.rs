@@ -156,10 +156,10 @@ fn one(profile: &NcuKernels, rows: &[usize]) -> KernelFacts {
     }
 }
 
-fn stalls(
-    profile: &NcuKernels,
-    mean: &dyn Fn(&dyn Fn(usize) -> Option<f64>) -> Option<f64>,
-) -> Vec<(NcuStall, f64)> {
+/// A mean over launches of a figure of each, by its row.
+type Mean<'a> = dyn Fn(&dyn Fn(usize) -> Option<f64>) -> Option<f64> + 'a;
+
+fn stalls(profile: &NcuKernels, mean: &Mean<'_>) -> Vec<(NcuStall, f64)> {
     let cycles: Vec<(NcuStall, f64)> = NcuStall::ALL
         .iter()
         .filter_map(|&stall| {

@@ -24,7 +24,7 @@ use crate::source;
 use machine::Machine;
 
 pub(crate) use summary::is_summary;
-pub use summary::{read as read_summary, read_text as summary_of_text};
+pub use summary::read as read_summary;
 
 /// Reads the snapshot in a file, gzipped or not.
 ///

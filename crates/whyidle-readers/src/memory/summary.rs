@@ -42,13 +42,7 @@ pub fn read(path: &Path) -> Result<Vec<MemorySummary>, ReadError> {
     Ok(found)
 }
 
-/// The tables in a text, in order.
-#[must_use]
-pub fn read_text(text: &str) -> Vec<MemorySummary> {
-    within(text, Budget::default())
-}
-
-/// The tables in a text, as far as the budget goes: a line is a node.
+/// The tables in a text, in order, as far as the budget goes: a line is a node.
 fn within(text: &str, budget: Budget) -> Vec<MemorySummary> {
     let mut found: Vec<MemorySummary> = Vec::new();
     let mut guard = Guard::new(budget);
@@ -129,6 +123,10 @@ fn figure(cell: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read_text(text: &str) -> Vec<MemorySummary> {
+        within(text, Budget::default())
+    }
 
     /// As PyTorch 2.11 prints it; the first four rows.
     const WHOLE: &str = "\

@@ -29,7 +29,7 @@ const PROBED: usize = 1 << 16;
 
 /// Whether a file that begins with `head` (cleaned) is such a print.
 pub(crate) fn is_print(head: &str) -> bool {
-    head.lines().any(|line| is_header(line))
+    head.lines().any(is_header)
 }
 
 fn is_header(line: &str) -> bool {

@@ -46,6 +46,10 @@ def forward(name, line, caller):
     ]
 
 
+def outside(name, caller):
+    return ALLOC + operator(name) + [frame(*caller), frame("<module>", TRAIN, 90)]
+
+
 def backward(node, name):
     return ALLOC + operator(name) + [
         frame(f"torch::autograd::generated::{node}::apply(std::vector<at::Tensor>&&)", "??", 0),
@@ -231,7 +235,9 @@ def evaluation(batches):
     for _ in range(8):
         gpu.alloc(3 * MIB, [])
     gpu.recording = True
+    batch = outside("to_dtype", ("evaluate", TRAIN, 57))
     for _ in range(batches):
+        gpu.alloc(MIB, batch)
         model(gpu, EVALUATES)
         gpu.alloc(4, STACKS["cross_entropy_loss", 30, "evaluate"])
     return gpu.snapshot()

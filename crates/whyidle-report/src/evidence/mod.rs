@@ -70,7 +70,9 @@ impl EvidenceReport {
     }
 
     fn contributed(&self, catalog: &Catalog) -> Vec<Block> {
-        if self.contributions.len() < 2 {
+        // What a page shows of a single file needs no list.
+        let files = self.contributions.len();
+        if files == 0 || files == 1 && !self.is_empty() {
             return Vec::new();
         }
         let row = |given: &Contribution| {

@@ -205,7 +205,7 @@ fn the_peak_of_a_snapshot_is_known_to_the_verdict_of_a_trace() {
     let used = found["evidence"][0]["value"].as_f64().unwrap();
     assert!((used - 16_710_967_296.0 / 150_109_880_320.0).abs() < 1e-6, "{found}");
     // Of another day, it is of another run.
-    assert_eq!(finding(&[trace, &real("healthy")]), None);
+    assert_eq!(finding(&[trace, &made("healthy")]), None);
     // What the recording itself says stands.
     let own = finding(&["testdata/fed_small"]).unwrap();
     assert!(own["evidence"][0]["value"].as_f64().unwrap() < 0.04, "{own}");

@@ -154,7 +154,6 @@ impl Document {
     }
 
     /// An operator on the main thread that is handed to the queue, taken out of it, and launches `task` on stream 2.
-    #[expect(clippy::too_many_arguments, reason = "an operator and its task, field by field")]
     pub(crate) fn queued(
         &mut self,
         (operator, function): (&str, &str),

@@ -145,8 +145,9 @@ fn collections_of_garbage_lie_on_the_thread_they_stop() {
         us(900_000)
     ));
     let trace = trace(&document.text());
-    let row =
-        (0..trace.host.len()).find(|&row| trace.names.get(trace.host.name[row]) == "Python GC").unwrap();
+    let row = (0..trace.host.len())
+        .find(|&row| trace.names.get(trace.host.name[row]) == "Python GC")
+        .expect("a collection");
     let event = trace.host.get(HostId::from_index(row));
     assert_eq!(
         (event.start - BASE, event.dur, trace.threads[event.thread.index()].tid),
@@ -170,7 +171,7 @@ fn an_interrupted_export_keeps_what_it_holds() {
     assert!(trace_half.gpu.len() < activities(&trace(&whole)).len());
     // Without the lanes at its end nothing says whose it is.
     let lanes_last = steps(Form::default(), 1);
-    let cut = lanes_last.rfind(r#", {"name":"process_name","pid":437675"#).unwrap();
+    let cut = lanes_last.rfind(r#", {"name":"process_name","pid":437675"#).expect("the mark of a process");
     let unknown = trace(&lanes_last[..cut]);
     assert_eq!((unknown.meta.recorder, unknown.gpu.len()), (Recorder::Pytorch, 0));
     assert!(unknown.notes.count(NoteCode::Unused) > 20);
