@@ -237,19 +237,28 @@ impl Rows {
     }
 
     /// The snapshot. `None`: the whole is something else.
-    pub(super) fn finish(self, whole: &[(Value, Value)], lists: &Lists<'_>) -> Option<MemorySnapshot> {
+    pub(super) fn finish(mut self, whole: &[(Value, Value)], lists: &Lists<'_>) -> Option<MemorySnapshot> {
         let segments = find(whole, Word::Segments)?;
         let traces = find(whole, Word::DeviceTraces).map_or(&[][..], |traces| lists.members(traces));
         if !matches!(segments, Value::Open(_)) {
             return None;
         }
         let mut histories: Vec<Vec<Range<u32>>> = Vec::new();
+        // Every event is of one device: a list that several name would cost its length each time.
+        let mut left = self.events.len();
         for trace in traces.iter().take(MOST_DEVICES as usize) {
-            let runs = lists.members(trace).iter().filter_map(|run| match run {
-                Value::Events(rows) => Some(rows.clone()),
-                _ => None,
-            });
-            histories.push(runs.collect());
+            let mut history = Vec::new();
+            for run in lists.members(trace) {
+                let Value::Events(rows) = run else { continue };
+                match left.checked_sub(rows.len()) {
+                    Some(rest) => {
+                        left = rest;
+                        history.push(rows.clone());
+                    }
+                    None => self.notes.add(NoteCode::OverBudget, None),
+                }
+            }
+            histories.push(history);
         }
         let settings = find(whole, Word::AllocatorSettings).map(|settings| self.settings(settings, lists));
         let marks = find(whole, Word::Annotations).map_or(&[][..], |marks| lists.members(marks));
