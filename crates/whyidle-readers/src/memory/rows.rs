@@ -244,8 +244,8 @@ impl Rows {
             return None;
         }
         let mut histories: Vec<Vec<Range<u32>>> = Vec::new();
-        // Every event is of one device: a list that several name would cost its length each time.
-        let mut left = self.events.len();
+        // Every event is of one device: a list that many name would cost its length each time.
+        let mut left = self.events.len().saturating_mul(2);
         for trace in traces.iter().take(MOST_DEVICES as usize) {
             let mut history = Vec::new();
             for run in lists.members(trace) {

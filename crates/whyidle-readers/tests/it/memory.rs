@@ -102,6 +102,12 @@ fn cycles_and_shared_nodes_are_data() {
     let events = [b"](](", &event(&list)[..], b"h\x02", &event(b"h\x01"), b"ee"].concat();
     let snapshot = read_bytes(&whole(b"]", &events)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((snapshot.events.len(), snapshot.history(0).count()), (2, 3));
+    // A list of two events under a hundred devices: each event counts twice at most.
+    let many = [b"](](", &event(&list)[..], &event(b"h\x01"), b"eq\x09", &b"h\x09".repeat(99), b"e"].concat();
+    let snapshot = read_bytes(&whole(b"]", &many)).unwrap_or_else(|error| panic!("{error}"));
+    let rows: usize = (0..128).map(|device| snapshot.history(device).count()).sum();
+    assert!(snapshot.events.len() == 2 && rows <= 4, "{rows}");
+    assert!(snapshot.notes.count(NoteCode::OverBudget) > 0);
     assert_eq!((snapshot.stacks.len(), &snapshot.events.stack[..]), (2, &[1, 1][..]));
 }
 

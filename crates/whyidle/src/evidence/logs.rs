@@ -232,7 +232,7 @@ fn span(samples: &Samples) -> Option<(i64, i64)> {
 /// Adds logs to the verdict that a trace came to.
 pub(crate) fn beside(mut verdict: Verdict, logged: &Logged) -> Verdict {
     if !logged.samples.is_empty() {
-        let signals = signals(&logged.samples, &Hints::default());
+        let signals = signals(&logged.samples, &hints(logged));
         let run = run(logged, &signals);
         add_samples(&mut verdict, &signals, &crate::trace::known(None, None), &run);
         verdict.inputs.extend(inputs(logged));
@@ -242,13 +242,26 @@ pub(crate) fn beside(mut verdict: Verdict, logged: &Logged) -> Verdict {
 
 /// The verdict that logs carry by themselves.
 pub(crate) fn verdict(logged: &Logged, step_ms: Option<f64>) -> Result<Verdict, NoVerdict> {
-    let signals = signals(&logged.samples, &Hints::default());
+    let signals = signals(&logged.samples, &hints(logged));
     let known = crate::trace::known(None, step_ms);
     let path = logged.given.first().map_or("", |given| given.path.as_str());
     let mut verdict = judge_recording(&signals, &known, &run(logged, &signals), inputs(logged), path)
         .map_err(NoVerdict::Refused)?;
     verdict.quality.extend(idle_cards(&logged.samples, signals.gpu.as_ref().map(|gpu| gpu.index)));
     Ok(verdict)
+}
+
+/// The program is what computes on a card, where a print of processes says so and another one shows the process.
+fn hints(logged: &Logged) -> Hints {
+    let seen = logged.samples.process.keys("pid");
+    let in_stacks = |pid: u32| logged.samples.stacks.stacks.iter().any(|stack| stack.pid == pid);
+    let cards = logged.machine.cards.iter().flat_map(|card| &card.processes);
+    let computing = cards.chain(&logged.machine.loose_processes).filter(|process| process.computes);
+    let mut drivers: Vec<u32> =
+        computing.map(|process| process.pid).filter(|pid| seen.contains(pid) || in_stacks(*pid)).collect();
+    drivers.sort_unstable();
+    drivers.dedup();
+    Hints { drivers, ..Hints::default() }
 }
 
 /// A card that is busy for less of its samples is idle, %.
@@ -299,6 +312,7 @@ fn others(facts: &MachineFacts, samples: &Samples, driver: u32) -> Vec<(u32, u32
         .stacks
         .iter()
         .flat_map(|stack| stack.parents.iter().copied().chain([stack.pid]))
+        .chain([driver])
         .collect();
     let its = |card: &&whyidle_model::CardFacts| card.processes.iter().any(|process| process.pid == driver);
     facts
