@@ -103,6 +103,19 @@ fn quality(catalog: &Catalog, notes: &[QualityNote]) -> Vec<Value> {
         .collect()
 }
 
+/// Notes as the pages beside a verdict have them: each text in words alone.
+pub(crate) fn worded_notes(catalog: &Catalog, notes: &[QualityNote]) -> Vec<Value> {
+    let note = |note: &QualityNote| {
+        json!({
+            "code": note.code,
+            "severity": severity(note.severity),
+            "count": note.count,
+            "text": quality_text(catalog, note),
+        })
+    };
+    notes.iter().map(note).collect()
+}
+
 fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",

@@ -2,19 +2,18 @@
 
 use serde_json::{Value, json};
 use whyidle_analysis::memory::{Apart, DeviceMemory, InGaps, Phase, Site, Totals};
-use whyidle_model::{MemorySummary, Severity, SummaryRow};
+use whyidle_model::{MemorySummary, SummaryRow};
 
 use super::{MemoryReport, SnapshotReport, summary, words};
 use crate::Catalog;
-use crate::json::{sentences, text};
-use crate::text::tail::quality_text;
+use crate::json::{sentences, text, tool, worded_notes};
 
 const SCHEMA: &str = "whyidle.memory/1";
 
 pub(crate) fn value(report: &MemoryReport, catalog: &Catalog) -> Value {
     json!({
         "schema": SCHEMA,
-        "tool": { "version": env!("CARGO_PKG_VERSION") },
+        "tool": tool(),
         "snapshots": report.snapshots.iter().map(|found| snapshot(found, catalog)).collect::<Vec<_>>(),
         "summaries": report.summaries.iter().map(|(path, table)| self::table(path, table, catalog)).collect::<Vec<_>>(),
     })
@@ -28,16 +27,7 @@ fn snapshot(report: &SnapshotReport, catalog: &Catalog) -> Value {
         "fullest": fullest.map(|memory| memory.device),
         "settings": report.settings,
         "devices": report.devices.iter().map(|memory| device(report, memory, catalog)).collect::<Vec<_>>(),
-        "quality": report.quality.iter().map(|note| json!({
-            "code": note.code,
-            "severity": match note.severity {
-                Severity::Info => "info",
-                Severity::Suspect => "suspect",
-                Severity::Loss => "loss",
-            },
-            "count": note.count,
-            "text": quality_text(catalog, note),
-        })).collect::<Vec<_>>(),
+        "quality": worded_notes(catalog, &report.quality),
     })
 }
 

@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 use whyidle_analysis::ncu::{Coverage, KernelFacts, Together};
-use whyidle_model::{NcuStall, Severity};
+use whyidle_model::NcuStall;
 
 use super::{NcuReport, words};
 use crate::Catalog;
-use crate::json::sentences;
-use crate::text::tail::quality_text;
+use crate::json::{sentences, tool, worded_notes};
 
 const SCHEMA: &str = "whyidle.ncu/1";
 
@@ -15,7 +14,7 @@ const SCHEMA: &str = "whyidle.ncu/1";
 pub(crate) fn value(report: &NcuReport, catalog: &Catalog) -> Value {
     json!({
         "schema": SCHEMA,
-        "tool": { "version": env!("CARGO_PKG_VERSION") },
+        "tool": tool(),
         "inputs": report.inputs,
         "gpu": (!report.gpu.is_empty()).then_some(&report.gpu),
         "launches": report.launches,
@@ -24,16 +23,7 @@ pub(crate) fn value(report: &NcuReport, catalog: &Catalog) -> Value {
         "trace": report.coverage.as_ref().map(|(path, coverage)| self::coverage(path, coverage)),
         "kernels": report.kernels.iter().map(kernel).collect::<Vec<_>>(),
         "warnings": report.warnings,
-        "quality": report.quality.iter().map(|note| json!({
-            "code": note.code,
-            "severity": match note.severity {
-                Severity::Info => "info",
-                Severity::Suspect => "suspect",
-                Severity::Loss => "loss",
-            },
-            "count": note.count,
-            "text": quality_text(catalog, note),
-        })).collect::<Vec<_>>(),
+        "quality": worded_notes(catalog, &report.quality),
     })
 }
 

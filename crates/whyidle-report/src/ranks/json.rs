@@ -4,12 +4,11 @@ use serde_json::{Value, json};
 use whyidle_analysis::flight::{FlightFacts, GroupFacts, Hang, Mismatch, Operation, Pace};
 use whyidle_analysis::links::{Pair, Why};
 use whyidle_diagnosis::why_slow;
-use whyidle_model::{NcclLog, Severity};
+use whyidle_model::NcclLog;
 
 use super::{RanksReport, words};
 use crate::Catalog;
-use crate::json::{pretty, sentences, text, tool};
-use crate::text::tail::quality_text;
+use crate::json::{pretty, sentences, text, tool, worded_notes};
 
 const SCHEMA: &str = "whyidle.ranks/1";
 
@@ -38,16 +37,7 @@ pub(crate) fn value(report: &RanksReport, catalog: &Catalog) -> Value {
         }).collect::<Vec<_>>(),
         "links": report.pairs.iter().map(|found| pair(found, catalog)).collect::<Vec<_>>(),
         "nccl": report.nccl.as_ref().map(nccl),
-        "quality": report.quality.iter().map(|note| json!({
-            "code": note.code,
-            "severity": match note.severity {
-                Severity::Info => "info",
-                Severity::Suspect => "suspect",
-                Severity::Loss => "loss",
-            },
-            "count": note.count,
-            "text": quality_text(catalog, note),
-        })).collect::<Vec<_>>(),
+        "quality": worded_notes(catalog, &report.quality),
     })
 }
 
