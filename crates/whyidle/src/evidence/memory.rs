@@ -7,7 +7,7 @@ use whyidle_analysis::facts::Facts;
 use whyidle_analysis::memory::{DeviceMemory, Sites, facts, in_gaps};
 use whyidle_diagnosis::{Message, QualityNote};
 use whyidle_model::{AllocatorAction, MemorySnapshot, MemorySummary, Severity, Trace};
-use whyidle_readers::{Format as FileFormat, ReadError, ReadOptions, memory, read_trace};
+use whyidle_readers::{Format as FileFormat, ReadError, memory};
 use whyidle_report::{Joined, MemoryReport, SnapshotReport};
 
 /// A snapshot, with its facts.
@@ -72,18 +72,15 @@ impl Memory {
         of_snapshots.chain(of_summaries).collect()
     }
 
+    /// A snapshot is among them, which a trace can be joined with.
+    pub(crate) fn has_snapshots(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
     /// What they say; a trace is joined with each snapshot.
-    ///
-    /// # Errors
-    /// Where the trace cannot be read.
-    pub(crate) fn report(self, trace: Option<&Path>) -> Result<MemoryReport, ReadError> {
-        let trace = match trace.filter(|_| !self.taken.is_empty()) {
-            Some(path) => Some((path, read_trace(path, &ReadOptions::default())?)),
-            None => None,
-        };
-        let joined = |taken: &Taken| {
-            trace.as_ref().map(|(at, trace)| joined(at, trace, &taken.snapshot, &taken.devices))
-        };
+    pub(crate) fn report(self, trace: Option<(&Path, &Trace)>) -> MemoryReport {
+        let joined =
+            |taken: &Taken| trace.map(|(at, trace)| joined(at, trace, &taken.snapshot, &taken.devices));
         let about = |taken: Taken| SnapshotReport {
             path: taken.path.display().to_string(),
             settings: taken.snapshot.settings.text.clone(),
@@ -93,7 +90,7 @@ impl Memory {
             sites: taken.sites.sites,
         };
         let snapshots = self.taken.into_iter().map(about).collect();
-        Ok(MemoryReport { snapshots, summaries: self.summaries })
+        MemoryReport { snapshots, summaries: self.summaries }
     }
 }
 

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use whyidle_diagnosis::{Input, Message, Verdict};
 use whyidle_model::MachineFacts;
-use whyidle_readers::{Format as FileFormat, ReadError, find_evidence, find_traces, samples};
+use whyidle_readers::{
+    Format as FileFormat, ReadError, ReadOptions, find_evidence, find_traces, read_trace, samples,
+};
 use whyidle_report::{
     Contribution, EvidenceReport, Reached, machine_notes, render_evidence_json, render_evidence_markdown,
     render_evidence_text,
@@ -234,9 +236,17 @@ impl Given {
             judged.filter(|input| !of_logs.contains(&input.path)).map(judge_from).collect();
         evidence.contributions.extend(logged.given);
         evidence.machine = Some(logged.machine).filter(|machine: &MachineFacts| !machine.is_empty());
-        let trace = self.trace();
+        // Read once for all that is joined with it.
+        let trace = match self.trace().filter(|_| !self.kernels.is_empty() || memory.has_snapshots()) {
+            Some(path) => {
+                let trace = read_trace(&path, &ReadOptions::default())?;
+                Some((path, trace))
+            }
+            None => None,
+        };
+        let trace = trace.as_ref().map(|(path, trace)| (path.as_path(), trace));
         if !self.kernels.is_empty() {
-            let (report, unread) = ncu::read(&self.kernels, trace.as_deref())?;
+            let (report, unread) = ncu::read(&self.kernels, trace);
             self.kernels.retain(|path| unread.iter().all(|(of, _)| of != path));
             self.unread.extend(unread);
             let text = || Message::new("evidence-kernels").count("count", report.launches);
@@ -247,7 +257,7 @@ impl Given {
             evidence.kernels = Some(report).filter(|_| !self.kernels.is_empty());
         }
         if !self.memory.is_empty() {
-            evidence.memory = Some(memory.report(trace.as_deref())?);
+            evidence.memory = Some(memory.report(trace));
             evidence.contributions.extend(self.memory.iter().map(|(path, format)| {
                 let text = match format {
                     FileFormat::MemorySnapshot => Message::new("evidence-snapshot"),

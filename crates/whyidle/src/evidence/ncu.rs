@@ -6,19 +6,16 @@ use whyidle_analysis::device::devices;
 use whyidle_analysis::facts::Facts;
 use whyidle_analysis::ncu::{join as join_kernels, kernels, together};
 use whyidle_model::{NcuKernels, Trace};
-use whyidle_readers::{ReadError, ReadOptions, ncu, read_trace};
+use whyidle_readers::{ReadError, ncu};
 use whyidle_report::NcuReport;
 
 use crate::ranks::quality;
 
 /// What the prints say together, weighed by their time in the trace if there is one; and the files that cannot be read.
-///
-/// # Errors
-/// Where the trace cannot be read.
 pub(crate) fn read(
     paths: &[PathBuf],
-    trace: Option<&Path>,
-) -> Result<(NcuReport, Vec<(PathBuf, ReadError)>), ReadError> {
+    trace: Option<(&Path, &Trace)>,
+) -> (NcuReport, Vec<(PathBuf, ReadError)>) {
     let (mut profile, mut unread) = (NcuKernels::default(), Vec::new());
     for path in paths {
         if let Err(error) = ncu::read(path, &mut profile) {
@@ -36,10 +33,10 @@ pub(crate) fn read(
         quality: quality(&[&profile.notes]),
         warnings: profile.warnings,
     };
-    if let Some(path) = trace {
-        join(&mut report, path, &read_trace(path, &ReadOptions::default())?);
+    if let Some((path, trace)) = trace {
+        join(&mut report, path, trace);
     }
-    Ok((report, unread))
+    (report, unread)
 }
 
 /// Weighs the kernels by their time in a trace, on the GPU that works most.
