@@ -6,10 +6,10 @@ use whyidle_observe::captured::Requests;
 use whyidle_observe::clock;
 
 use crate::comparison::{Comparison, Finish, Per};
-use crate::history::{History, HistoryError};
+use crate::history::{History, HistoryError, Kind};
 use crate::measure::{MeasureError, Status, Wanted, measure};
 use crate::result::{Ended, Run};
-use crate::stats::paired::{Plan, b_first};
+use crate::stats::paired::{Effect, Plan, b_first};
 
 /// Fewer steps of the other program are never asked for.
 const FEWEST_STEPS: usize = 20;
@@ -25,6 +25,8 @@ pub struct Programs {
     pub plan: Plan,
     /// Tolerance of the losses.
     pub tolerance: f64,
+    /// Stop after a look at which B is not faster by what counts: what is asked is only whether to keep it.
+    pub gives_up: bool,
     /// The folder for the output of each run.
     pub logs: PathBuf,
 }
@@ -80,8 +82,9 @@ pub fn compare(
     };
     for (side, wanted) in [&mut comparison.a, &mut comparison.b].into_iter().zip(&programs.sides) {
         (side.command, side.environment) = (wanted.command.clone(), wanted.environment.clone());
+        side.tries.clone_from(&wanted.tries);
     }
-    let id = history.begin_comparison(&comparison)?;
+    let id = history.begin(Kind::Comparison, comparison.began, comparison.shown(), &comparison)?;
     let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
     let mut failed = None;
     let mut ended = Finish::Done;
@@ -107,17 +110,20 @@ pub fn compare(
         }
         let [a, b] = &runs;
         comparison.judge(a, b, &programs.plan);
-        history.end_comparison(id, &comparison)?;
+        history.go_on(id, &comparison.come_to(), &comparison)?;
         if comparison.mixed {
             ended = Finish::Failed;
             break;
         }
-        if comparison.effect.is_some_and(|effect| effect.is_final) {
+        let gives_up = |effect: &Effect| {
+            programs.gives_up && effect.pairs == pair + 1 && effect.effect > -programs.plan.counts()
+        };
+        if comparison.effect.is_some_and(|effect| effect.is_final || gives_up(&effect)) {
             break;
         }
     }
     comparison.ended = Some(ended);
-    history.end_comparison(id, &comparison)?;
+    history.go_on(id, &comparison.come_to(), &comparison)?;
     Ok(Compared { comparison, id, failed })
 }
 

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use whyidle_readers::progress::tries::Tried;
 
+use crate::history::ComeTo;
 use crate::result::{Basis, Others, Run, shown};
 use crate::stats::losses::{self, Losses, Point};
 use crate::stats::paired::{Effect, Plan, effect};
 use crate::stats::steady::{RARE, Stalls, steady};
+use crate::tries::Try;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +68,15 @@ pub struct Side {
     pub command: Vec<String>,
     /// Variables that were set for it.
     pub environment: BTreeMap<String, String>,
+    /// Changes that were tried in it.
+    #[serde(default)]
+    pub tries: Vec<Try>,
+    /// What became of them, in its first run.
+    #[serde(default)]
+    pub tried: Vec<Tried>,
+    /// Time beyond that of its steps until they were steady, median over its runs.
+    #[serde(default)]
+    pub overhead_ns: Option<i64>,
     /// Geometric mean, over its runs, of the step time; of the whole program where that is compared.
     pub step_ns: Option<i64>,
     /// Samples of a step.
@@ -133,8 +145,20 @@ impl Comparison {
     /// Both commands, as one would type them.
     #[must_use]
     pub fn shown(&self) -> String {
-        let [a, b] = [&self.a, &self.b].map(|side| shown(&side.command, &side.environment));
+        let [a, b] = [&self.a, &self.b].map(|side| shown(&side.command, &side.environment, &side.tries));
         format!("A: {a}  B: {b}")
+    }
+
+    /// What a list shows of it.
+    #[must_use]
+    pub fn come_to(&self) -> ComeTo {
+        let effect = self.effect.as_ref();
+        ComeTo {
+            step_ns: self.a.step_ns,
+            effect: effect.map(|effect| effect.effect),
+            answer: effect.map(|effect| effect.answer.id()),
+            ended: self.ended,
+        }
     }
 
     /// Two single runs, side by side: nothing tells the program from the machine.
@@ -143,6 +167,7 @@ impl Comparison {
         let of = |run: &Run| Side {
             command: run.command.clone(),
             environment: run.environment.clone(),
+            tries: run.tries.clone(),
             ..Side::default()
         };
         let differences = a.place.differences(&b.place);
@@ -242,7 +267,11 @@ fn side(so_far: &Side, runs: &[Run], times: &[Timed]) -> Side {
     let logs: Vec<f64> = times.iter().filter_map(|timed| timed.ns).map(f64::ln).collect();
     let mean =
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp().round() as i64);
+    let mut overheads: Vec<i64> = runs.iter().filter_map(Run::overhead_ns).collect();
+    overheads.sort_unstable();
     Side {
+        tried: runs.first().map(|run| run.tried.clone()).unwrap_or_default(),
+        overhead_ns: overheads.get(overheads.len() / 2).copied(),
         step_ns: mean,
         samples_per_step: runs.iter().find_map(|run| run.samples_per_step),
         runs: runs.len(),

@@ -8,7 +8,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Finish};
+use crate::differential::Differential;
+use crate::fix::Fix;
 use crate::result::Run;
 
 /// Version of the tables.
@@ -75,6 +77,52 @@ pub enum Entry {
     Run(Box<Run>),
     /// A comparison.
     Comparison(Box<Comparison>),
+    /// A program that was fed in different ways.
+    Differential(Box<Differential>),
+    /// A search of remedies.
+    Fix(Box<Fix>),
+}
+
+/// What consists of several runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Runs in pairs.
+    Comparison,
+    /// A program that is fed in different ways.
+    Differential,
+    /// A search of remedies.
+    Fix,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Comparison, Self::Differential, Self::Fix];
+
+    /// Stable id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Comparison => "comparison",
+            Self::Differential => "differential",
+            Self::Fix => "fix",
+        }
+    }
+
+    fn of(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.id() == id)
+    }
+}
+
+/// What a list shows of something that consists of several runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ComeTo {
+    /// Step time of the program as it is, ns.
+    pub step_ns: Option<i64>,
+    /// Effect of the change, or of what was kept.
+    pub effect: Option<f64>,
+    /// Id of the answer.
+    pub answer: Option<&'static str>,
+    /// How it ended; none while it goes on.
+    pub ended: Option<Finish>,
 }
 
 /// An entry as a list shows it.
@@ -82,7 +130,7 @@ pub enum Entry {
 pub struct Row {
     /// Its number.
     pub id: i64,
-    /// `run`, `comparison`.
+    /// `run`, or the id of a [`Kind`].
     pub kind: String,
     /// Of a run that belongs to a comparison: `A3`, the side and the pair.
     pub label: Option<String>,
@@ -183,38 +231,32 @@ impl History {
         self.add(&row, of.map(|(parent, _)| parent), run)
     }
 
-    /// Writes a comparison before its first run, so that its runs can be kept with it. Its number.
+    /// Writes something that consists of several runs before the first of them, so that they can be kept with it: when
+    /// it began, what it runs, itself. Its number.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn begin_comparison(&mut self, comparison: &Comparison) -> Result<i64, HistoryError> {
-        let row = Row {
-            kind: "comparison".to_owned(),
-            began: comparison.began,
-            command: comparison.shown(),
-            ..Row::default()
-        };
-        self.add(&row, None, comparison)
+    pub fn begin(
+        &mut self,
+        kind: Kind,
+        began: i64,
+        command: String,
+        body: &impl Serialize,
+    ) -> Result<i64, HistoryError> {
+        self.add(&Row { kind: kind.id().to_owned(), began, command, ..Row::default() }, None, body)
     }
 
-    /// Writes what a comparison that was begun has come to.
+    /// Writes what it has come to.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn end_comparison(&mut self, id: i64, comparison: &Comparison) -> Result<(), HistoryError> {
-        let body = body_of(id, comparison)?;
-        let effect = comparison.effect.as_ref();
+    pub fn go_on(&mut self, id: i64, come_to: &ComeTo, body: &impl Serialize) -> Result<(), HistoryError> {
+        let body = body_of(id, body)?;
         let write = |connection: &mut Connection| {
             let writing = connection.transaction()?;
             writing.execute(
                 "UPDATE entries SET step_ns = ?2, effect = ?3, answer = ?4, ended = ?5 WHERE id = ?1",
-                params![
-                    id,
-                    comparison.a.step_ns,
-                    effect.map(|effect| effect.effect),
-                    effect.map(|effect| effect.answer.id()),
-                    comparison.ended.map(|ended| ended.id()),
-                ],
+                params![id, come_to.step_ns, come_to.effect, come_to.answer, come_to.ended.map(Finish::id)],
             )?;
             writing.execute("UPDATE bodies SET body = ?2 WHERE id = ?1", params![id, body])?;
             writing.commit()
@@ -288,9 +330,11 @@ impl History {
         };
         let found: Option<(String, String)> = read().map_err(|source| self.failed(source))?;
         let Some((kind, body)) = found else { return Ok(None) };
-        Ok(Some(match kind.as_str() {
-            "comparison" => Entry::Comparison(Box::new(parsed(id, &body)?)),
-            _ => Entry::Run(Box::new(parsed(id, &body)?)),
+        Ok(Some(match Kind::of(&kind) {
+            Some(Kind::Comparison) => Entry::Comparison(Box::new(parsed(id, &body)?)),
+            Some(Kind::Differential) => Entry::Differential(Box::new(parsed(id, &body)?)),
+            Some(Kind::Fix) => Entry::Fix(Box::new(parsed(id, &body)?)),
+            None => Entry::Run(Box::new(parsed(id, &body)?)),
         }))
     }
 
@@ -326,7 +370,7 @@ mod tests {
         let run = Run { began: 5, command, losses: vec![(1.0, 2.5)], ..Run::default() };
         let first = history.add_run(&run, None)?;
         let comparison = Comparison { began: 6, ..Comparison::default() };
-        let second = history.begin_comparison(&comparison)?;
+        let second = history.begin(Kind::Comparison, comparison.began, comparison.shown(), &comparison)?;
         let inside = history.add_run(&run, Some((second, "A1")))?;
         drop(history);
         let mut history = History::open(&path)?;
@@ -337,8 +381,8 @@ mod tests {
         assert_eq!((listed[1].command.as_str(), listed[0].ended.as_deref()), ("python train.py", None));
         assert_eq!(history.list(Some(second), 10)?.first().map(|row| row.id), Some(inside));
         assert_eq!(history.list(None, 1)?.len(), 1);
-        let ended = Comparison { ended: Some(crate::comparison::Finish::Interrupted), ..comparison };
-        history.end_comparison(second, &ended)?;
+        let ended = Comparison { ended: Some(Finish::Interrupted), ..comparison };
+        history.go_on(second, &ended.come_to(), &ended)?;
         assert_eq!(history.list(None, 1)?[0].ended.as_deref(), Some("interrupted"));
         assert_eq!(history.entry(second)?, Some(Entry::Comparison(Box::new(ended))));
         Ok(())

@@ -5,11 +5,16 @@
 //! * [`result`], [`comparison`] – what a run gave, and what pairs of runs say.
 //! * [`history`] – where both are kept.
 //! * [`substitute`] – one setting of a command, changed.
+//! * [`differential`] – a program fed in four ways: what its data costs.
+//! * [`fix`] – remedies tried, proven, kept or rolled back.
+//! * [`tries`] – changes that the start-up hook makes while the program runs.
 //! * [`measure`], [`compare`] – run programs; on Linux only, through `whyidle-observe`.
 
 #[cfg(target_os = "linux")]
 pub mod compare;
 pub mod comparison;
+pub mod differential;
+pub mod fix;
 pub mod history;
 #[cfg(target_os = "linux")]
 pub mod measure;
@@ -17,3 +22,4 @@ pub mod progress;
 pub mod result;
 pub mod stats;
 pub mod substitute;
+pub mod tries;

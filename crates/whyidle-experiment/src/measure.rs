@@ -6,21 +6,25 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::Map;
+use serde_json::{Map, json};
 use whyidle_analysis::signals::{Hints, Signals, signals};
 use whyidle_observe::captured::{Captured, Line, Requests, Start};
 use whyidle_observe::hook::Hook;
 use whyidle_observe::launch::shell_status;
 use whyidle_observe::neighbours::{Look, Neighbours};
+use whyidle_observe::ondemand::{self, Listener};
 use whyidle_observe::surroundings::surroundings;
+use whyidle_observe::tracing::{listen, trace};
 use whyidle_observe::{Flow, Options, Progress, Recorder, Scratch, Summary, Watch, clock};
 use whyidle_readers::progress::printed::{Printed, Words};
 use whyidle_readers::progress::steps::Steps;
+use whyidle_readers::progress::tries::{self, Tried};
 use whyidle_readers::{recording, samples};
 
 use crate::progress::{Seen, Series};
 use crate::result::{Basis, Ended, GpuUse, Others, Place, Run};
 use crate::stats::steady::{Stalls, Steady, steady};
+use crate::tries::Try;
 
 /// Steady steps, unless told otherwise.
 pub const STEPS: usize = 200;
@@ -49,6 +53,8 @@ pub struct Wanted {
     pub least: Duration,
     /// Time at most from the first step on; without any step, from the start.
     pub most: Duration,
+    /// Changes that are tried in it.
+    pub tries: Vec<Try>,
     /// Which printed numbers are losses and steps.
     pub words: Words,
     /// Pass its output on to standard error.
@@ -57,7 +63,22 @@ pub struct Wanted {
     pub no_hook: bool,
     /// Where its output is kept.
     pub log: PathBuf,
+    /// The recording to keep of it.
+    pub record: Option<Record>,
 }
+
+/// A recording to keep of a run, for a verdict. What is looked at for it costs the program a little: its steps are not
+/// those of a run without.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Where to write it.
+    pub dir: PathBuf,
+    /// Ask for a trace at the end.
+    pub traces: bool,
+}
+
+/// Steps of the trace of a recording.
+const TRACE_STEPS: u32 = 3;
 
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +118,8 @@ struct Follower<'a> {
     hook: Option<&'a Hook>,
     /// Files of steps, in the order of those in `seen`.
     files: Vec<(PathBuf, File)>,
+    /// Files that say what was changed.
+    tries: Vec<PathBuf>,
     seen: Seen,
     out_of_memory: bool,
 }
@@ -117,7 +140,12 @@ impl Follower<'_> {
         let Some(hook) = self.hook else { return };
         for path in std::fs::read_dir(hook.steps()).into_iter().flatten().flatten().map(|entry| entry.path())
         {
-            if !self.files.iter().any(|(known, _)| *known == path)
+            let is_account =
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tries-"));
+            if is_account && !self.tries.contains(&path) {
+                self.tries.push(path);
+            } else if !is_account
+                && !self.files.iter().any(|(known, _)| *known == path)
                 && let Ok(file) = File::open(&path)
             {
                 self.files.push((path, file));
@@ -130,6 +158,21 @@ impl Follower<'_> {
                 steps.feed(&new);
             }
         }
+    }
+
+    /// What was changed in the program, each thing once: ranks and workers say the same.
+    fn tried(&self) -> Vec<Tried> {
+        let mut paths = self.tries.clone();
+        paths.sort();
+        let mut all: Vec<Tried> = Vec::new();
+        for tried in
+            paths.iter().filter_map(|path| std::fs::read(path).ok()).flat_map(|text| tries::read(&text))
+        {
+            if !all.contains(&tried) {
+                all.push(tried);
+            }
+        }
+        all
     }
 }
 
@@ -153,14 +196,32 @@ pub fn measure(
     } else {
         Some(Hook::lay(scratch.path()).map_err(unwritten(scratch.path()))?)
     };
-    let recording = scratch.path().join("recording");
+    let kept = wanted.record.as_ref();
+    let recording = kept.map_or_else(|| scratch.path().join("recording"), |record| record.dir.clone());
+    let mut missing = Vec::new();
+    let listener = kept.filter(|record| record.traces).and_then(|_| {
+        let started = listen(&wanted.command);
+        started.map_err(|why| missing.push(why)).ok()
+    });
     let recorder = Recorder::create(&recording).map_err(unwritten(&recording))?;
     let mut environment: BTreeMap<String, String> = wanted.environment.clone();
     // A program that writes into a pipe holds lines back otherwise, and their times would say nothing.
     environment.entry("PYTHONUNBUFFERED".to_owned()).or_insert_with(|| "1".to_owned());
+    for change in &wanted.tries {
+        change.put(&mut environment, |name| std::env::var(name).ok());
+    }
     if let Some(hook) = &hook {
+        let asked: Vec<&Try> = wanted.tries.iter().filter(|change| !change.is_variable()).collect();
+        if !asked.is_empty() {
+            let pairs = asked.iter().map(|change| (change.name.as_str(), change.value.as_str()));
+            let (name, value) = Hook::asking(pairs);
+            environment.insert(name.to_owned(), value);
+        }
         let own = environment.get("PYTHONPATH").cloned().or_else(|| std::env::var("PYTHONPATH").ok());
         environment.extend(hook.environment(own.as_deref()).map(|(name, value)| (name.to_owned(), value)));
+    }
+    for (name, value) in listener.iter().flat_map(Listener::environment) {
+        environment.insert(name.to_owned(), value);
     }
     let dir = std::env::current_dir().unwrap_or_default();
     let place = surroundings(&dir);
@@ -176,18 +237,30 @@ pub fn measure(
         source,
     })?;
     let group = program.pid();
-    let mut watch = Watch::new(&[group], recorder, Options { gpus: Vec::new(), stacks: false });
+    let mut watch = Watch::new(&[group], recorder, Options { gpus: Vec::new(), stacks: kept.is_some() });
     let mut follower = Follower {
         words: &wanted.words,
         hook: hook.as_ref(),
         files: Vec::new(),
+        tries: Vec::new(),
         seen: Seen::default(),
         out_of_memory: false,
     };
     let mut ended = watch_until(wanted, requests, &mut watch, &mut program, &mut follower, tell);
     let after = Look::now();
-    let summary =
-        watch.finish(wanted.command.clone(), Vec::new(), Map::new()).map_err(unwritten(&recording))?;
+    let mut more = Map::new();
+    if let Some(ends) = follower.seen.series().map(|series| series.ends).filter(|_| kept.is_some()) {
+        let seconds = |ns: Option<&i64>| ns.map(|ns| *ns as f64 / 1e9);
+        more.insert("began".to_owned(), json!(true));
+        more.insert("steady_from".to_owned(), json!(seconds(ends.get(ends.len() / 4))));
+        more.insert("steady_until".to_owned(), json!(seconds(ends.last())));
+    }
+    if let Some(listener) = listener.as_ref().filter(|_| ended == Ended::Enough) {
+        let asked = ondemand::Wanted { steps: TRACE_STEPS, stacks: true };
+        let mut is_over = || requests.any() || program.ended().is_some();
+        missing.extend(trace(listener, asked, &mut watch, &mut is_over, &recording).err());
+    }
+    let summary = watch.finish(wanted.command.clone(), missing, more).map_err(unwritten(&recording))?;
     let wall = clock::now_ns() - began;
     let by_itself = program.ended().is_some();
     // Leaves nothing behind, also of a program whose parts outlive it.
@@ -223,6 +296,8 @@ pub fn measure(
         others: of_others(others, &recorded),
         log: Some(wanted.log.display().to_string()),
         hook_errors: seen.hook_errors(),
+        tries: wanted.tries.clone(),
+        tried: follower.tried(),
         steps_per_figure: 1,
         ..Run::default()
     };

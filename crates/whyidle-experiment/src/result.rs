@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use whyidle_readers::progress::tries::Tried;
 
 use crate::stats::losses::{self, Point};
 use crate::stats::steady::Steady;
+use crate::tries::Try;
 
 /// How the time of a step was told, the surest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -234,6 +236,12 @@ pub struct Run {
     pub others: Others,
     /// Where its output is kept.
     pub log: Option<String>,
+    /// Changes that were asked for.
+    #[serde(default)]
+    pub tries: Vec<Try>,
+    /// What became of them.
+    #[serde(default)]
+    pub tried: Vec<Tried>,
     /// Failures inside the start-up hook.
     pub hook_errors: u64,
     /// The step times behind `steady`, for judging stalls together with other runs; not kept.
@@ -274,20 +282,30 @@ impl Run {
     /// The command and the variables set for it, as one would type it.
     #[must_use]
     pub fn shown(&self) -> String {
-        shown(&self.command, &self.environment)
+        shown(&self.command, &self.environment, &self.tries)
+    }
+
+    /// Time beyond that of its steps from its start until they were steady, ns: for importing, compiling, warming up.
+    #[must_use]
+    pub fn overhead_ns(&self) -> Option<i64> {
+        let steady = self.steady.as_ref()?;
+        let steps = i64::try_from(steady.warmup_steps).unwrap_or(i64::MAX);
+        Some((self.startup_ns? + steady.warmup_ns - steps.saturating_mul(steady.mean_ns)).max(0))
     }
 }
 
-/// A command as one would type it.
+/// A command as one would type it, and in brackets what is tried in it.
 #[must_use]
-pub fn shown(command: &[String], environment: &BTreeMap<String, String>) -> String {
+pub fn shown(command: &[String], environment: &BTreeMap<String, String>, tries: &[Try]) -> String {
     // What was given as one text is shown as that text.
     let words: Vec<String> = match command {
         [shell, flag, text] if shell == "sh" && flag == "-c" => vec![text.clone()],
         words => words.iter().map(|word| quoted(word)).collect(),
     };
     let set = environment.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    set.chain(words).collect::<Vec<_>>().join(" ")
+    let tried: Vec<String> = tries.iter().map(Try::to_string).collect();
+    let tried = (!tried.is_empty()).then(|| format!("[{}]", tried.join(" ")));
+    set.chain(words).chain(tried).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(word: &str) -> String {
@@ -338,9 +356,12 @@ mod tests {
         let words = |text: &[&str]| text.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let set = [("A".to_owned(), "x y".to_owned())].into_iter().collect();
         assert_eq!(
-            shown(&words(&["python", "t.py", "--name=it's"]), &set),
+            shown(&words(&["python", "t.py", "--name=it's"]), &set, &[]),
             "A='x y' python t.py '--name=it'\\''s'"
         );
-        assert_eq!(shown(&words(&["sh", "-c", "python t.py | cat"]), &BTreeMap::new()), "python t.py | cat");
+        assert_eq!(
+            shown(&words(&["sh", "-c", "python t.py | cat"]), &BTreeMap::new(), &[]),
+            "python t.py | cat"
+        );
     }
 }

@@ -1,12 +1,16 @@
 //! The start-up hook for PyTorch programs: a folder on `PYTHONPATH` whose `sitecustomize.py` writes a line at the end of
-//! each optimizer step. The program's files and arguments stay as they are.
+//! each optimizer step, and tries changes where that is asked. The program's files and arguments stay as they are.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is put before the program.
-const CONTENT: &str = include_str!("hook/sitecustomize.py");
+const CONTENT: [(&str, &str); 3] = [
+    ("sitecustomize.py", include_str!("hook/sitecustomize.py")),
+    ("whyidle_tries.py", include_str!("hook/whyidle_tries.py")),
+    ("whyidle_feeding.py", include_str!("hook/whyidle_feeding.py")),
+];
 
 /// A hook that was laid out.
 #[derive(Clone, Debug)]
@@ -24,7 +28,9 @@ impl Hook {
         let (code, steps) = (dir.join("hook"), dir.join("steps"));
         fs::create_dir_all(&code)?;
         fs::create_dir_all(&steps)?;
-        fs::write(code.join("sitecustomize.py"), CONTENT)?;
+        for (name, content) in CONTENT {
+            fs::write(code.join(name), content)?;
+        }
         Ok(Self { code, steps })
     }
 
@@ -40,7 +46,14 @@ impl Hook {
         [("PYTHONPATH", path), ("WHYIDLE_STEPS", self.steps.display().to_string())]
     }
 
-    /// The folder with a file for each process that trains.
+    /// The variable that asks for changes: names and values.
+    #[must_use]
+    pub fn asking<'a>(tries: impl Iterator<Item = (&'a str, &'a str)>) -> (&'static str, String) {
+        let asked: Vec<[&str; 2]> = tries.map(|(name, value)| [name, value]).collect();
+        ("WHYIDLE_TRY", serde_json::json!(asked).to_string())
+    }
+
+    /// The folder with a file for each process that trains, and one for each that changed something.
     #[must_use]
     pub fn steps(&self) -> &Path {
         &self.steps

@@ -5,6 +5,7 @@
 //!   rows as they come, so that a watcher that is killed leaves a readable recording.
 //! * [`tree`] – which process drives which GPU, and which are its loader workers.
 //! * [`ondemand`] – asks a running PyTorch for a trace, over the socket that its profiler polls.
+//! * [`tracing`] – brings what they then write into a recording.
 //! * [`launch`] – starts a program in a process group of its own.
 //! * [`captured`] – starts a program to measure it: its output is kept, and it is ended as Ctrl-C would.
 //! * [`hook`] – has PyTorch programs write a line at each step.
@@ -35,6 +36,7 @@ pub mod stacks;
 pub mod surroundings;
 mod system;
 pub mod torch;
+pub mod tracing;
 pub mod tree;
 pub mod turn;
 mod watch;

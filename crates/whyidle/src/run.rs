@@ -1,14 +1,13 @@
 //! `whyidle run`: starts a program, watches it, asks it for a short trace, and gives the verdict.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use whyidle_diagnosis::Message;
 use whyidle_observe::launch::{Program, shell_status};
 use whyidle_observe::ondemand::{Listener, Wanted};
-use whyidle_observe::tree::Member;
-use whyidle_observe::{Flow, Missing, Options, Progress, Watch, clock, torch};
+use whyidle_observe::tracing::{listen, trace};
+use whyidle_observe::{Flow, Missing, Options, Progress, Watch, clock};
 
 use crate::UNREADABLE;
 use crate::args::RunOptions;
@@ -22,10 +21,6 @@ const SETTLED: Duration = Duration::from_secs(4);
 const SETTLED_STARVED: Duration = Duration::from_secs(12);
 /// Without stacks, or without a loop that they show, this long after the start.
 const SETTLED_UNSEEN: Duration = Duration::from_secs(30);
-/// A client polls every five seconds; so long after a request it has been heard.
-const HEARD_WITHIN: Duration = Duration::from_secs(15);
-/// A trace of a few steps is written within this time, or never.
-const WRITTEN_WITHIN: Duration = Duration::from_secs(90);
 
 pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     if let Err(status) = known_gpus(&options.gpu, output) {
@@ -54,10 +49,9 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     more.insert("began".to_owned(), json!(true));
     observe(options, &mut watch, &mut program, &mut more, output);
     if let Some(listener) = &listener {
-        match trace(options, listener, &mut watch, &mut program, place.dir()) {
-            Ok(()) => {}
-            Err(why) => missing.push(why),
-        }
+        let wanted = Wanted { steps: options.trace_steps, stacks: options.stacks };
+        let mut is_over = || program.ended().is_some();
+        missing.extend(trace(listener, wanted, &mut watch, &mut is_over, place.dir()).err());
     }
     let judged = match watch.finish(options.command.clone(), missing, more) {
         Ok(_) => {
@@ -82,15 +76,9 @@ fn listener(options: &RunOptions) -> (Option<Listener>, Vec<Missing>) {
     if options.no_trace {
         return (None, vec![Missing::new("trace", "not-wanted", "")]);
     }
-    // Older ones may crash at their start when they are told to poll.
-    if let Some(version) = torch::installed(&options.command)
-        && torch::is_too_old(&version)
-    {
-        return (None, vec![Missing::new("trace", "old-torch", version)]);
-    }
-    match Listener::start() {
+    match listen(&options.command) {
         Ok(listener) => (Some(listener), Vec::new()),
-        Err(error) => (None, vec![Missing::new("trace", "no-socket", error.to_string())]),
+        Err(missing) => (None, vec![missing]),
     }
 }
 
@@ -121,61 +109,5 @@ fn observe(
     if let Some((_, since)) = steady {
         more.insert("steady_from".to_owned(), json!(seconds(since)));
         more.insert("steady_until".to_owned(), json!(seconds(clock::now_ns())));
-    }
-}
-
-/// Asks every rank for a trace and brings what they write into `dir`.
-fn trace(
-    options: &RunOptions,
-    listener: &Listener,
-    watch: &mut Watch,
-    program: &mut Program,
-    dir: &Path,
-) -> Result<(), Missing> {
-    let missing = |code, detail: String| Missing::new("trace", code, detail);
-    let drivers: Vec<Member> = watch.tree().drivers().cloned().collect();
-    if program.ended().is_some() {
-        return Err(missing("ended", String::new()));
-    }
-    let Some(first) = drivers.first() else { return Err(missing("no-torch", String::new())) };
-    if let Some(version) = first.software.torch.clone().filter(|version| torch::is_too_old(version)) {
-        return Err(missing("old-torch", version));
-    }
-    let wanted = Wanted { steps: options.trace_steps, stacks: options.stacks };
-    for driver in &drivers {
-        listener.ask(driver.pid, wanted);
-    }
-    let asked = std::time::Instant::now();
-    let mut problem = None;
-    watch.run(&mut |_: &Progress| {
-        let written = drivers.iter().all(|driver| listener.trace(driver.pid).is_some());
-        let heard = drivers.iter().all(|driver| listener.delivered(driver.pid).is_some());
-        problem = match (written, heard) {
-            (true, _) => return Flow::Stop,
-            _ if program.ended().is_some() => Some(missing("ended", String::new())),
-            (false, false) if asked.elapsed() > HEARD_WITHIN => Some(missing("not-polled", String::new())),
-            (false, true) if asked.elapsed() > HEARD_WITHIN + WRITTEN_WITHIN => {
-                Some(missing("not-written", WRITTEN_WITHIN.as_secs().to_string()))
-            }
-            _ => None,
-        };
-        if problem.is_some() { Flow::Stop } else { Flow::Continue }
-    });
-    let mut brought = 0;
-    for driver in &drivers {
-        listener.withdraw(driver.pid);
-        if let Some(path) = listener.trace(driver.pid) {
-            let name = match driver.number("RANK").filter(|_| drivers.len() > 1) {
-                Some(rank) => format!("trace_rank{rank}.json"),
-                None => "trace.json".to_owned(),
-            };
-            let copied = std::fs::copy(&path, dir.join(name));
-            copied.map_err(|error| missing("unwritten", error.to_string()))?;
-            brought += 1;
-        }
-    }
-    match problem {
-        Some(problem) if brought < drivers.len() => Err(problem),
-        _ => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
-"""Put before a Python program by `whyidle bench` and `whyidle compare`: writes a line at the end of each optimizer
-step of PyTorch into the folder WHYIDLE_STEPS, and changes nothing. Without PyTorch nothing happens. Whatever goes
-wrong in here is counted in the file and never reaches the program. The program's own sitecustomize runs as ever.
+"""Put before a Python program that is measured: writes a line at the end of each optimizer step of PyTorch into the
+folder WHYIDLE_STEPS, and changes nothing, unless WHYIDLE_TRY asks for it (whyidle_tries.py). Without PyTorch nothing
+happens. Whatever goes wrong in here is counted in the file and never reaches the program. The program's own
+sitecustomize runs as ever.
 """
 
 import sys
@@ -17,6 +18,7 @@ class _Steps:
         import time
 
         self.folder, self.os, self.time = folder, os, time
+        self.holds = None
         self.forget()
 
     def forget(self):
@@ -49,7 +51,7 @@ class _Steps:
         try:
             now = self.time.monotonic_ns()
             which = self.known.setdefault(id(optimizer), len(self.known))
-            if which >= self.MOST:
+            if which >= self.MOST or (self.holds and self.holds()):
                 return
             if self.fd < 0:
                 self.open()
@@ -115,10 +117,13 @@ def _size(batch, depth):
 
 
 class _Finder:
-    """Runs something right after a module was imported, once."""
+    """Runs things right after a module was imported, once."""
 
-    def __init__(self, wanted):
-        self.wanted = wanted
+    def __init__(self):
+        self.wanted = {}
+
+    def after(self, name, then):
+        self.wanted.setdefault(name, []).append(then)
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.wanted:
@@ -126,16 +131,17 @@ class _Finder:
         try:
             from importlib.machinery import PathFinder
 
-            then = self.wanted.pop(name)
+            waiting = self.wanted.pop(name)
             spec = PathFinder.find_spec(name, path)
             load = spec.loader.exec_module
 
             def exec_module(module):
                 load(module)
-                try:
-                    then(module)
-                except Exception:
-                    pass
+                for then in waiting:
+                    try:
+                        then(module)
+                    except Exception:
+                        pass
 
             spec.loader.exec_module = exec_module
             return spec
@@ -149,8 +155,15 @@ def _begin():
     folder = os.environ.get("WHYIDLE_STEPS")
     if not folder:
         return
+    finder = _Finder()
     steps = _Steps(folder)
     os.register_at_fork(after_in_child=steps.forget)
+    # Before the steps, so that a batch that is put in place of another one is counted like any.
+    tries = os.environ.get("WHYIDLE_TRY")
+    if tries:
+        import whyidle_tries
+
+        steps.holds = whyidle_tries.begin(tries, folder, finder.after)
 
     def optimizers(module):
         module.register_optimizer_step_post_hook(steps.step)
@@ -166,7 +179,9 @@ def _begin():
 
         iterator.__next__ = __next__
 
-    sys.meta_path.insert(0, _Finder({"torch.optim.optimizer": optimizers, "torch.utils.data.dataloader": loaders}))
+    finder.after("torch.optim.optimizer", optimizers)
+    finder.after("torch.utils.data.dataloader", loaders)
+    sys.meta_path.insert(0, finder)
 
 
 def _go_on():

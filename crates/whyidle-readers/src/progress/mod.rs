@@ -2,7 +2,9 @@
 //! sizes, losses.
 //!
 //! * [`steps`] – the files that the start-up hook of `whyidle-observe` writes, one line a step.
+//! * [`tries`] – what the hook changed in the program, where that was asked.
 //! * [`printed`] – what a line of a program's output says.
 
 pub mod printed;
 pub mod steps;
+pub mod tries;

@@ -54,6 +54,6 @@ fn side(name: &str, side: &Side, catalog: &Catalog) -> Vec<String> {
         name.to_owned(),
         side.step_ns.map_or_else(|| "–".to_owned(), |ns| catalog.arg(&Arg::Time(ns))),
         rate.unwrap_or_default(),
-        shown(&side.command, &side.environment),
+        shown(&side.command, &side.environment, &side.tries),
     ]
 }

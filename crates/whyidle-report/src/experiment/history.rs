@@ -41,6 +41,10 @@ fn answer(id: &str) -> Option<&'static str> {
         "slower" => "history-slower",
         "alike" => "history-alike",
         "unclear" => "history-unclear",
+        "compute" => "history-compute",
+        "transfer" => "history-transfer",
+        "prep" => "history-prep",
+        "fetch" => "history-fetch",
         _ => return None,
     })
 }

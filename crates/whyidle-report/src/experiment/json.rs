@@ -2,10 +2,12 @@
 
 use serde_json::{Map, Value, json};
 use whyidle_experiment::comparison::Comparison;
+use whyidle_experiment::differential::Differential;
+use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::Row;
 use whyidle_experiment::result::Run;
 
-use super::words;
+use super::{differential, fix, words};
 use crate::Catalog;
 use crate::json::{sentences, text};
 
@@ -45,6 +47,23 @@ pub fn render_comparison_json(comparison: &Comparison, id: Option<i64>, catalog:
     let doubts: Vec<Value> =
         words::comparison_doubts(comparison).iter().map(|doubt| text(catalog, doubt)).collect();
     document.insert("doubts".to_owned(), json!(doubts));
+    finished(document)
+}
+
+/// A program that was fed in four ways, `whyidle.differential/1`.
+#[must_use]
+pub fn render_differential_json(found: &Differential, id: Option<i64>, catalog: &Catalog) -> String {
+    let mut document = document("whyidle.differential/1", id, serde_json::to_value(found));
+    document.insert("sentence".to_owned(), sentences(catalog, &[differential::answer(found)]));
+    finished(document)
+}
+
+/// A search of remedies, `whyidle.fix/1`.
+#[must_use]
+pub fn render_fix_json(found: &Fix, id: Option<i64>, catalog: &Catalog) -> String {
+    let mut document = document("whyidle.fix/1", id, serde_json::to_value(found));
+    document.insert("kept".to_owned(), json!(found.kept()));
+    document.insert("sentence".to_owned(), sentences(catalog, &[fix::answer(found)]));
     finished(document)
 }
 

@@ -1,23 +1,32 @@
 //! Experiments in words: a run, a comparison, the history.
 //!
-//! [`words`] has the sentences, `run`, `comparison` and `history` a page each, `json` the schemas `whyidle.bench/1`,
-//! `whyidle.compare/1` and `whyidle.history/1`, `benchmark` the table that is appended to a file.
+//! [`words`] has the sentences, [`tries`] those of changes; `run`, `comparison`, `differential`, `fix` and `history` have
+//! a page each, `json` their schemas, `benchmark` the table that is appended to a file.
 
 mod benchmark;
 mod comparison;
+mod differential;
+mod fix;
 mod history;
 mod json;
 mod run;
+mod tries;
 mod words;
 
 use whyidle_experiment::comparison::Comparison;
+use whyidle_experiment::differential::Differential;
+use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::Row;
 use whyidle_experiment::result::Run;
 
 use crate::{Catalog, TextOptions, page};
 
 pub use benchmark::{benchmark_header, benchmark_row};
-pub use json::{render_bench_json, render_comparison_json, render_history_json};
+pub use differential::feed;
+pub use fix::fix_decided;
+pub use json::{
+    render_bench_json, render_comparison_json, render_differential_json, render_fix_json, render_history_json,
+};
 pub use words::{moment, run_failed};
 
 /// A run as text; `id` is its number in the history.
@@ -47,6 +56,35 @@ pub fn render_comparison_text(
 #[must_use]
 pub fn render_comparison_markdown(comparison: &Comparison, id: Option<i64>, catalog: &Catalog) -> String {
     page::set_markdown(&comparison::blocks(comparison, id, catalog, true))
+}
+
+/// A program that was fed in four ways, as text.
+#[must_use]
+pub fn render_differential_text(
+    found: &Differential,
+    id: Option<i64>,
+    catalog: &Catalog,
+    options: &TextOptions,
+) -> String {
+    page::set_text(&differential::blocks(found, id, catalog), options)
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn render_differential_markdown(found: &Differential, id: Option<i64>, catalog: &Catalog) -> String {
+    page::set_markdown(&differential::blocks(found, id, catalog))
+}
+
+/// A search of remedies as text.
+#[must_use]
+pub fn render_fix_text(found: &Fix, id: Option<i64>, catalog: &Catalog, options: &TextOptions) -> String {
+    page::set_text(&fix::blocks(found, id, catalog), options)
+}
+
+/// A search of remedies as Markdown.
+#[must_use]
+pub fn render_fix_markdown(found: &Fix, id: Option<i64>, catalog: &Catalog) -> String {
+    page::set_markdown(&fix::blocks(found, id, catalog))
 }
 
 /// Entries of the history as text.

@@ -6,6 +6,7 @@ use whyidle_experiment::result::{Basis, Ended, Others, Run};
 use whyidle_experiment::stats::losses::Losses;
 use whyidle_experiment::stats::paired::{Answer, Effect, LEAST_PAIRS};
 
+use super::tries;
 use crate::quantity;
 
 /// A rate or the like, with three digits that mean something.
@@ -100,6 +101,7 @@ pub fn run_failed(run: &Run) -> Message {
 pub(super) fn notes(run: &Run) -> Vec<Message> {
     let mut said: Vec<Message> =
         run.basis.map(|known| basis(known, run.steps_per_figure)).into_iter().collect();
+    said.extend(tries::made(&run.tries, &run.tried));
     let Some(steady) = &run.steady else { return said };
     if steady.warmup_steps > 0 {
         said.push(
@@ -130,6 +132,7 @@ pub(super) fn doubts(run: &Run) -> Vec<Message> {
         _ => {}
     }
     said.extend(disturbed(&run.others));
+    said.extend(tries::not_made(&run.tries, &run.tried));
     if run.hook_errors > 0 {
         said.push(
             Message::new("bench-hook-errors")
@@ -163,7 +166,7 @@ pub(super) fn disturbed(others: &Others) -> Vec<Message> {
 }
 
 /// A share with its direction: `12 % less`.
-fn change(share: f64) -> Message {
+pub(super) fn change(share: f64) -> Message {
     match share {
         less if less < 0.0 => Message::new("compare-less").share("share", -less),
         more => Message::new("compare-more").share("share", more),
@@ -272,12 +275,30 @@ pub(super) fn comparison_notes(comparison: &Comparison) -> Vec<Message> {
             .count("count", comparison.pairs.len())
             .count("most", comparison.most_pairs),
     ];
+    said.extend(tries::made(&comparison.b.tries, &comparison.b.tried));
+    said.extend(overhead(comparison));
     let stalls = comparison.a.stalls + comparison.b.stalls;
     if stalls > 0 {
         let id = if comparison.stalls_set_aside { "compare-stalls" } else { "compare-stalls-kept" };
         said.push(Message::new(id).count("a", comparison.a.stalls).count("b", comparison.b.stalls));
     }
     said
+}
+
+/// What B takes longer to get going than A where that is worth a word: a second, and what a hundred steps save.
+fn overhead(comparison: &Comparison) -> Option<Message> {
+    let longer = comparison.b.overhead_ns? - comparison.a.overhead_ns?;
+    let saved = comparison.a.step_ns? - comparison.b.step_ns?;
+    if longer < 1_000_000_000 || longer < saved.saturating_mul(100) {
+        return None;
+    }
+    let is_faster = comparison.effect.is_some_and(|effect| effect.answer == Answer::Faster);
+    Some(if is_faster && saved > 0 {
+        let steps = (longer + saved - 1) / saved;
+        Message::new("compare-overhead-paid").time("time", longer).count("steps", steps)
+    } else {
+        Message::new("compare-overhead").time("time", longer)
+    })
 }
 
 /// What to doubt of a comparison.
@@ -291,6 +312,7 @@ pub(super) fn comparison_doubts(comparison: &Comparison) -> Vec<Message> {
         said.push(Message::new("compare-interrupted"));
     }
     said.extend(disturbed(&comparison.others));
+    said.extend(tries::not_made(&comparison.b.tries, &comparison.b.tried));
     said
 }
 

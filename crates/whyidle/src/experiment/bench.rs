@@ -16,7 +16,7 @@ use whyidle_report::{
 };
 
 use super::options::BenchOptions;
-use super::{open, places, running, unusable};
+use super::{differential, open, places, running, unusable};
 use crate::args::Format;
 use crate::output::Output;
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -31,6 +31,9 @@ pub(crate) fn run(options: &BenchOptions, output: &Output) -> u8 {
 }
 
 fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
+    if options.differential {
+        return differential::run(options, output);
+    }
     let (path, logs) = places(&options.kept, output)?;
     let mut history = open(&path, output)?;
     running::folder(&logs, output)?;
@@ -38,9 +41,12 @@ fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
     let mut wanted =
         running::wanted(&options.measuring, options.command.clone(), BTreeMap::new(), log(&logs, &name));
     wanted.pass_on = true;
+    wanted.tries.clone_from(&options.trying.tries);
     let requests = running::requests(output)?;
-    let _turn =
-        running::turn(&format!("whyidle bench -- {}", shown(&wanted.command, &wanted.environment)), output)?;
+    let _turn = running::turn(
+        &format!("whyidle bench -- {}", shown(&wanted.command, &wanted.environment, &wanted.tries)),
+        output,
+    )?;
     let mut said = Duration::ZERO;
     let run = measure(&wanted, &requests, &mut |status| {
         if status.elapsed >= said + SAY_EVERY {

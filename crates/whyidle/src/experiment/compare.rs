@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use whyidle_diagnosis::Message;
-use whyidle_experiment::compare::{CompareError, Event, Programs, compare};
+use whyidle_experiment::compare::{Event, Programs, compare};
 use whyidle_experiment::comparison::Comparison;
 use whyidle_experiment::history::Entry;
 use whyidle_experiment::measure::Wanted;
@@ -13,9 +13,7 @@ use whyidle_experiment::stats::paired::Plan;
 use whyidle_experiment::stats::steady::{Stalls, steady};
 use whyidle_experiment::substitute::{self, Unset};
 use whyidle_readers::recording;
-use whyidle_report::{
-    render_comparison_json, render_comparison_markdown, render_comparison_text, run_failed,
-};
+use whyidle_report::{render_comparison_json, render_comparison_markdown, render_comparison_text};
 
 use super::options::CompareOptions;
 use super::{bench, open, places, running, unusable};
@@ -45,12 +43,19 @@ fn together(options: &CompareOptions, output: &Output) -> Result<u8, u8> {
     let mut history = open(&path, output)?;
     running::folder(&logs, output)?;
     let requests = running::requests(output)?;
-    let shown: Vec<String> = sides.iter().map(|side| shown(&side.command, &side.environment)).collect();
+    let shown: Vec<String> =
+        sides.iter().map(|side| shown(&side.command, &side.environment, &side.tries)).collect();
     let _turn = running::turn(&format!("whyidle compare '{}' '{}'", shown[0], shown[1]), output)?;
     let plan = Plan::new(options.pairs as usize, options.counts);
     let most = plan.most();
-    let programs =
-        Programs { sides, self_test: options.self_test, plan, tolerance: options.loss_tolerance, logs };
+    let programs = Programs {
+        sides,
+        self_test: options.self_test,
+        gives_up: false,
+        plan,
+        tolerance: options.loss_tolerance,
+        logs,
+    };
     let mut said = std::time::Instant::now();
     let compared = compare(&programs, &mut history, &requests, &mut |event| match event {
         Event::Running(_, _, status) if said.elapsed().as_secs() >= 10 => {
@@ -67,16 +72,9 @@ fn together(options: &CompareOptions, output: &Output) -> Result<u8, u8> {
         }
         Event::Running(..) => {}
     })
-    .map_err(|error| match error {
-        CompareError::Measure(error) => running::unmeasured(&error, output),
-        CompareError::History(error) => unusable(&error, output),
-    })?;
+    .map_err(|error| running::stopped(&error, output))?;
     if let Some((is_b, run)) = &compared.failed {
-        let reason = if run.basis.is_none() && run.status.is_none() {
-            Message::new("bench-no-steps").time("time", run.wall_ns)
-        } else {
-            run_failed(run)
-        };
+        let reason = running::why_useless(run);
         let error =
             Message::new("cli-compare-failed").name("side", side_name(*is_b)).message("reason", reason);
         let path = run.log.clone().unwrap_or_default();
@@ -100,7 +98,8 @@ fn sides(options: &CompareOptions, output: &Output) -> Result<[Wanted; 2], u8> {
         let shell = |text: &String| vec!["sh".to_owned(), "-c".to_owned(), text.clone()];
         return Ok([wanted(shell(a), BTreeMap::new()), wanted(shell(b), BTreeMap::new())]);
     }
-    if options.command.is_empty() || options.set.is_empty() && !options.self_test {
+    if options.command.is_empty() || options.set.is_empty() && options.tries.is_empty() && !options.self_test
+    {
         output.error(&Message::new("cli-compare-what"), Some(&Message::new("cli-compare-what-hint")));
         return Err(UNREADABLE);
     }
@@ -113,7 +112,9 @@ fn sides(options: &CompareOptions, output: &Output) -> Result<[Wanted; 2], u8> {
         substitute::set(&mut command, &mut environment, name, value)
             .map_err(|why| unset(&why, (change, name, value), output))?;
     }
-    Ok([wanted(options.command.clone(), BTreeMap::new()), wanted(command, environment)])
+    let mut changed = wanted(command, environment);
+    changed.tries.clone_from(&options.tries);
+    Ok([wanted(options.command.clone(), BTreeMap::new()), changed])
 }
 
 /// Says why a setting could not be changed.
@@ -155,7 +156,7 @@ fn kept(options: &CompareOptions, id: i64, output: &Output) -> Result<Run, u8> {
     };
     match found {
         Some(Entry::Run(run)) => Ok(*run),
-        Some(Entry::Comparison(_)) => Err(refused(Message::new("cli-history-no-run"))),
+        Some(_) => Err(refused(Message::new("cli-history-no-run"))),
         None => Err(refused(Message::new("cli-history-none"))),
     }
 }

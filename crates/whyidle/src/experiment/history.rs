@@ -1,18 +1,21 @@
 //! `whyidle history`: what was run, and one entry in full.
 
 use whyidle_diagnosis::Message;
+use whyidle_experiment::differential::Differential;
+use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::{Entry, History, Row};
 use whyidle_report::{
     render_bench_json, render_bench_markdown, render_bench_text, render_comparison_json,
-    render_comparison_markdown, render_comparison_text, render_history_json, render_history_markdown,
-    render_history_text,
+    render_comparison_markdown, render_comparison_text, render_differential_json,
+    render_differential_markdown, render_differential_text, render_fix_json, render_fix_markdown,
+    render_fix_text, render_history_json, render_history_markdown, render_history_text,
 };
 
 use super::options::{HistoryCommand, HistoryOptions};
 use super::{open, places, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
-use crate::{REACHED, UNREADABLE};
+use crate::{REACHED, REFUSED, UNREADABLE};
 
 /// Runs of one comparison that are shown with it at most.
 const MOST_RUNS: u32 = 2_000;
@@ -78,6 +81,8 @@ fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result
                 page + "\n" + &set(&runs, showing, output)
             }
         },
+        Some(Entry::Differential(found)) => return Ok(show_differential(&found, Some(id), showing, output)),
+        Some(Entry::Fix(found)) => return Ok(show_fix(&found, Some(id), showing, output)),
         None => {
             let error = Message::new("cli-history-none").name("id", id.to_string());
             output.error(&error, Some(&Message::new("cli-history-none-hint")));
@@ -85,4 +90,31 @@ fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result
         }
     };
     Ok(output.data(&text, REACHED))
+}
+
+/// Prints what it came to; its exit status.
+pub(super) fn show_differential(
+    found: &Differential,
+    id: Option<i64>,
+    showing: Showing,
+    output: &Output,
+) -> u8 {
+    let catalog = &output.catalog;
+    let text = match showing.format {
+        Format::Text => render_differential_text(found, id, catalog, &output.text_options(showing.verbose)),
+        Format::Json => render_differential_json(found, id, catalog),
+        Format::Md => render_differential_markdown(found, id, catalog),
+    };
+    output.data(&text, if found.bound.is_some() { REACHED } else { REFUSED })
+}
+
+/// Prints what the search came to; its exit status.
+pub(super) fn show_fix(found: &Fix, id: Option<i64>, showing: Showing, output: &Output) -> u8 {
+    let catalog = &output.catalog;
+    let text = match showing.format {
+        Format::Text => render_fix_text(found, id, catalog, &output.text_options(showing.verbose)),
+        Format::Json => render_fix_json(found, id, catalog),
+        Format::Md => render_fix_markdown(found, id, catalog),
+    };
+    output.data(&text, if found.before_ns.is_some() { REACHED } else { REFUSED })
 }

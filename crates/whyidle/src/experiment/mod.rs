@@ -1,9 +1,13 @@
-//! Experiments: `bench`, `compare`, `history`. What they share: the history, and how results are printed.
+//! Experiments: `bench`, `compare`, `fix`, `history`. What they share: the history, and how results are printed.
 
 #[cfg(target_os = "linux")]
 mod bench;
 #[cfg(target_os = "linux")]
 mod compare;
+#[cfg(target_os = "linux")]
+mod differential;
+#[cfg(target_os = "linux")]
+mod fix;
 mod history;
 pub(crate) mod options;
 #[cfg(target_os = "linux")]
@@ -26,6 +30,8 @@ pub(crate) fn run(command: &Command, output: &Output) -> Option<u8> {
         Command::Bench(options) => Some(bench::run(options, output)),
         #[cfg(target_os = "linux")]
         Command::Compare(options) => Some(compare::run(options, output)),
+        #[cfg(target_os = "linux")]
+        Command::Fix(options) => Some(fix::run(options, output)),
         Command::History(options) => Some(history::run(options, output)),
         _ => None,
     }

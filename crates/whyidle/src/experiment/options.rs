@@ -1,7 +1,10 @@
-//! The command lines of `bench`, `compare` and `history`.
+//! The command lines of `bench`, `compare`, `fix` and `history`.
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use whyidle_diagnosis::Message;
+use whyidle_experiment::tries::{KNOWN, NotUnderstood, Takes, Try};
 
 use crate::args::Showing;
 use crate::values::{Unfit, duration, whole};
@@ -26,6 +29,14 @@ pub(crate) struct Measuring {
     pub(crate) no_hook: bool,
 }
 
+/// Changes to try in the running program.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Trying {
+    /// Change this in the running program, as workers=8 or bf16; repeatable
+    #[arg(long = "try", value_name = "CHANGE", value_parser = change, conflicts_with = "no_hook")]
+    pub(crate) tries: Vec<Try>,
+}
+
 /// Where the history is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Kept {
@@ -37,12 +48,20 @@ pub(crate) struct Kept {
 /// Options of `bench`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  whyidle bench -- python train.py\n  whyidle bench --steps 500 --append BENCHMARK.md -- torchrun --nproc-per-node 2 train.py\n\n\
+    after_help = "Examples:\n  whyidle bench -- python train.py\n  whyidle bench --differential -- python train.py\n  whyidle bench --steps 500 --append BENCHMARK.md -- torchrun --nproc-per-node 2 train.py\n\n\
     Exit status: the program's own where it ended by itself, else 0; 1 where nothing was measured."
 )]
 pub(crate) struct BenchOptions {
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+    #[command(flatten)]
+    pub(crate) trying: Trying,
+    /// Feed it in four ways and say whether computing, preparing or reading data is the limit
+    #[arg(long, conflicts_with_all = ["append", "tries", "no_hook"])]
+    pub(crate) differential: bool,
+    /// Runs with each feed
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32>(1..=100), hide_short_help = true, requires = "differential")]
+    pub(crate) rounds: u32,
     /// Add a row to this table
     #[arg(long, value_name = "FILE")]
     pub(crate) append: Option<PathBuf>,
@@ -60,6 +79,7 @@ pub(crate) struct BenchOptions {
 #[command(
     after_help = "Examples:\n  whyidle compare 'python train.py --workers 2' 'python train.py --workers 8'\n  \
     whyidle compare --set --workers=8 -- python train.py --workers 2\n  \
+    whyidle compare --try pin_memory --try workers=8 -- python train.py\n  \
     whyidle compare --self-test -- python train.py\n  whyidle compare 12 15\n\n\
     Exit status: 0 a result, also that there is no clear difference; 1 none; 2 bad usage or no such program."
 )]
@@ -70,6 +90,9 @@ pub(crate) struct CompareOptions {
     /// B is the command with this changed; repeatable
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true, conflicts_with_all = ["what", "self_test"], requires = "command")]
     pub(crate) set: Vec<String>,
+    /// B is the command with this changed while it runs, as workers=8 or bf16; repeatable
+    #[arg(long = "try", value_name = "CHANGE", value_parser = change, conflicts_with_all = ["what", "self_test", "no_hook"], requires = "command")]
+    pub(crate) tries: Vec<Try>,
     /// B is A: what is judged is the machine
     #[arg(long, conflicts_with = "what", requires = "command")]
     pub(crate) self_test: bool,
@@ -90,6 +113,39 @@ pub(crate) struct CompareOptions {
     pub(crate) showing: Showing,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "what")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Options of `fix`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle fix -- python train.py\n  \
+    whyidle fix --try workers=8 --try bf16 --patch fix.patch -- python train.py\n\n\
+    Nothing of the program is written.\n\
+    Exit status: 0 a result, also that nothing helps; 1 none; 2 bad usage or no such program.")]
+pub(crate) struct FixOptions {
+    /// Try this and nothing else; repeatable [default: what the verdict asks for]
+    #[arg(long = "try", value_name = "CHANGE", value_parser = change)]
+    pub(crate) tries: Vec<Try>,
+    /// Write what was kept as a patch to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// Pairs of runs for a proof at most
+    #[arg(long, value_name = "N", default_value_t = 13, value_parser = whole::<u32>(6..=1_000))]
+    pub(crate) pairs: u32,
+    /// The smallest effect that counts
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
+    pub(crate) counts: f64,
+    /// How far the losses may be apart
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
+    pub(crate) loss_tolerance: f64,
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
@@ -122,6 +178,22 @@ pub(crate) enum HistoryCommand {
         #[command(flatten)]
         showing: Showing,
     },
+}
+
+/// A change to try, `workers=8`.
+fn change(text: &str) -> Result<Try, Unfit> {
+    Try::parse(text).map_err(|why| match why {
+        NotUnderstood::Unknown => {
+            let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+            Unfit(Message::new("cli-try-unknown").name("names", names.join(", ")))
+        }
+        NotUnderstood::Value(Takes::Flag(_)) => Unfit::new("cli-try-flag"),
+        NotUnderstood::Value(Takes::Count(least, most, _)) => {
+            Unfit(Message::new("cli-try-count").count("least", least).count("most", most))
+        }
+        NotUnderstood::Value(Takes::Megabytes) => Unfit::new("cli-try-megabytes"),
+        NotUnderstood::Value(Takes::Garbage) => Unfit::new("cli-try-garbage"),
+    })
 }
 
 /// A share below a half, `2%` or `0.02`.

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use whyidle_diagnosis::Message;
+use whyidle_experiment::compare::CompareError;
 use whyidle_experiment::measure::{self, MeasureError, Wanted};
+use whyidle_experiment::result::Run;
 use whyidle_observe::captured::Requests;
 use whyidle_observe::turn::{NoTurn, Turn, gpus};
 use whyidle_readers::progress::printed::Words;
 
 use super::options::Measuring;
+use super::unusable;
+use whyidle_report::run_failed;
+
 use crate::output::Output;
 use crate::{REFUSED, UNREADABLE};
 
@@ -59,6 +64,7 @@ pub(super) fn wanted(
         pass_on: false,
         no_hook: measuring.no_hook,
         log,
+        ..Wanted::default()
     }
 }
 
@@ -74,6 +80,23 @@ pub(super) fn unmeasured(error: &MeasureError, output: &Output) -> u8 {
     };
     output.error(&message, None);
     UNREADABLE
+}
+
+/// Says why a comparison could not begin or go on.
+pub(super) fn stopped(error: &CompareError, output: &Output) -> u8 {
+    match error {
+        CompareError::Measure(error) => unmeasured(error, output),
+        CompareError::History(error) => unusable(error, output),
+    }
+}
+
+/// Why a run shows nothing to compare.
+pub(super) fn why_useless(run: &Run) -> Message {
+    if run.basis.is_none() && run.status.is_none() {
+        Message::new("bench-no-steps").time("time", run.wall_ns)
+    } else {
+        run_failed(run)
+    }
 }
 
 /// Makes the folder for the output of programs; else the exit status, once the reason is said.

@@ -23,6 +23,7 @@ mod terminal;
 mod together;
 mod top;
 mod torch;
+mod trying;
 mod verdicts;
 mod watching;
 mod what_if;

@@ -15,11 +15,11 @@ use crate::watching::eventually;
 /// One training program at a time: on two cores, several starve each other of the time that is measured.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn python() -> Option<PathBuf> {
+pub(crate) fn python() -> Option<PathBuf> {
     let python = std::env::var_os("WHYIDLE_TEST_PYTHON").map(PathBuf::from);
     if python.is_none() {
         println!("skipped: WHYIDLE_TEST_PYTHON names no Python with PyTorch");

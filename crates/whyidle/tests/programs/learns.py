@@ -1,5 +1,6 @@
-"""Learns a line without any library, a step every few milliseconds, and prints its loss."""
+"""Learns a line without any library, a step every few milliseconds, and prints its loss. LEARNS may hold more options."""
 import argparse
+import os
 import random
 import sys
 import time
@@ -9,7 +10,7 @@ ap.add_argument("--lr", type=float, default=0.05)
 ap.add_argument("--sleep", type=float, default=0.003)
 ap.add_argument("--steps", type=int, default=1 << 40)
 ap.add_argument("--nan-at", type=int, default=-1)
-a = ap.parse_args()
+a = ap.parse_args(sys.argv[1:] + os.environ.get("LEARNS", "").split())
 random.seed(0)
 w = b = 0.0
 for step in range(a.steps):
