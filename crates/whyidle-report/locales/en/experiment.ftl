@@ -24,6 +24,7 @@ bench-step-bare = A step takes { $step } ({ $count ->
 }, too few for an interval).
 bench-whole = The program takes { $time }.
 bench-no-steps = Nothing was measured: in { $time } the program showed no steps. The start-up hook sees PyTorch's optimizers; otherwise print a line per step, as "step 12 loss 2.31".
+bench-few-steps = Nothing was measured: in { $time } the program showed too few steps.
 bench-rates = That is { $samples } samples and { $tokens } tokens per second.
 bench-samples = That is { $samples } samples per second.
 bench-tokens = That is { $tokens } tokens per second.

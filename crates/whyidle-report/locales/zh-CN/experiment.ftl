@@ -24,6 +24,7 @@ bench-step-bare = 单步耗时 { $step }（{ $count ->
 }，太少，给不出区间）。
 bench-whole = 整个程序耗时 { $time }。
 bench-no-steps = 什么都没有测到：{ $time } 内程序没有显示任何训练步。启动钩子能看到 PyTorch 的 optimizer；否则请每步打印一行，例如 "step 12 loss 2.31"。
+bench-few-steps = 什么都没有测到：{ $time } 内程序显示的训练步太少。
 bench-rates = 即每秒 { $samples } 个样本、{ $tokens } 个 token。
 bench-samples = 即每秒 { $samples } 个样本。
 bench-tokens = 即每秒 { $tokens } 个 token。

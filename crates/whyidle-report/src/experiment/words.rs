@@ -83,6 +83,7 @@ pub(super) fn answer(run: &Run) -> Vec<Message> {
 fn unmeasured(run: &Run) -> Message {
     match run.ended {
         Ended::Failed | Ended::OutOfMemory => run_failed(run),
+        _ if run.basis.is_some() => Message::new("bench-few-steps").time("time", run.wall_ns),
         _ => Message::new("bench-no-steps").time("time", run.wall_ns),
     }
 }
