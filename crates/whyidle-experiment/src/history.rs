@@ -10,6 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::comparison::Comparison;
 use crate::result::Run;
+use crate::sweep::Sweep;
 
 /// Version of the tables.
 const VERSION: i64 = 1;
@@ -75,6 +76,8 @@ pub enum Entry {
     Run(Box<Run>),
     /// A comparison.
     Comparison(Box<Comparison>),
+    /// A sweep.
+    Sweep(Box<Sweep>),
 }
 
 /// An entry as a list shows it.
@@ -82,7 +85,7 @@ pub enum Entry {
 pub struct Row {
     /// Its number.
     pub id: i64,
-    /// `run`, `comparison`.
+    /// `run`, `comparison`, `sweep`.
     pub kind: String,
     /// Of a run that belongs to a comparison: `A3`, the side and the pair.
     pub label: Option<String>,
@@ -202,19 +205,44 @@ impl History {
     /// # Errors
     /// Where it cannot be written.
     pub fn end_comparison(&mut self, id: i64, comparison: &Comparison) -> Result<(), HistoryError> {
-        let body = body_of(id, comparison)?;
         let effect = comparison.effect.as_ref();
+        let (answer, ended) =
+            (effect.map(|effect| effect.answer.id()), comparison.ended.map(|ended| ended.id()));
+        self.end(id, (comparison.a.step_ns, effect.map(|effect| effect.effect), answer), ended, comparison)
+    }
+
+    /// Writes a sweep before its first run, so that its runs can be kept with it. Its number.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn begin_sweep(&mut self, sweep: &Sweep) -> Result<i64, HistoryError> {
+        let row =
+            Row { kind: "sweep".to_owned(), began: sweep.began, command: sweep.shown(), ..Row::default() };
+        self.add(&row, None, sweep)
+    }
+
+    /// Writes what a sweep that was begun has come to.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn end_sweep(&mut self, id: i64, sweep: &Sweep) -> Result<(), HistoryError> {
+        self.end(id, sweep.in_short(), sweep.ended.map(|ended| ended.id()), sweep)
+    }
+
+    /// Writes what has become of an entry: step time, effect and answer in short, how it ended, all of it.
+    fn end(
+        &mut self,
+        id: i64,
+        (step_ns, effect, answer): (Option<i64>, Option<f64>, Option<&str>),
+        ended: Option<&str>,
+        body: &impl Serialize,
+    ) -> Result<(), HistoryError> {
+        let body = body_of(id, body)?;
         let write = |connection: &mut Connection| {
             let writing = connection.transaction()?;
             writing.execute(
                 "UPDATE entries SET step_ns = ?2, effect = ?3, answer = ?4, ended = ?5 WHERE id = ?1",
-                params![
-                    id,
-                    comparison.a.step_ns,
-                    effect.map(|effect| effect.effect),
-                    effect.map(|effect| effect.answer.id()),
-                    comparison.ended.map(|ended| ended.id()),
-                ],
+                params![id, step_ns, effect, answer, ended],
             )?;
             writing.execute("UPDATE bodies SET body = ?2 WHERE id = ?1", params![id, body])?;
             writing.commit()
@@ -290,6 +318,7 @@ impl History {
         let Some((kind, body)) = found else { return Ok(None) };
         Ok(Some(match kind.as_str() {
             "comparison" => Entry::Comparison(Box::new(parsed(id, &body)?)),
+            "sweep" => Entry::Sweep(Box::new(parsed(id, &body)?)),
             _ => Entry::Run(Box::new(parsed(id, &body)?)),
         }))
     }
@@ -341,6 +370,14 @@ mod tests {
         history.end_comparison(second, &ended)?;
         assert_eq!(history.list(None, 1)?[0].ended.as_deref(), Some("interrupted"));
         assert_eq!(history.entry(second)?, Some(Entry::Comparison(Box::new(ended))));
+        let sweep = Sweep { began: 7, rungs: vec![Default::default()], ..Sweep::default() };
+        let third = history.begin_sweep(&sweep)?;
+        assert_eq!(history.entry(third)?, Some(Entry::Sweep(Box::new(sweep.clone()))), "also before its end");
+        let ended = Sweep { ended: Some(crate::comparison::Finish::Done), ..sweep };
+        history.end_sweep(third, &ended)?;
+        let row = &history.list(None, 1)?[0];
+        assert_eq!((row.kind.as_str(), row.ended.as_deref()), ("sweep", Some("done")));
+        assert_eq!(history.entry(third)?, Some(Entry::Sweep(Box::new(ended))));
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! * [`result`], [`comparison`] – what a run gave, and what pairs of runs say.
 //! * [`history`] – where both are kept.
 //! * [`substitute`] – one setting of a command, changed.
+//! * [`sweep`] – one program with several values of a setting, and which of them pays.
 //! * [`measure`], [`compare`] – run programs; on Linux only, through `whyidle-observe`.
 
 #[cfg(target_os = "linux")]
@@ -17,3 +18,4 @@ pub mod progress;
 pub mod result;
 pub mod stats;
 pub mod substitute;
+pub mod sweep;
