@@ -215,7 +215,7 @@ pub(crate) struct Timed {
     pub(crate) ns: Option<f64>,
     stalls: usize,
     stalls_ns: i64,
-    pub(crate) settled: bool,
+    settled: bool,
 }
 
 /// The time of each run; of a step, where it showed any.

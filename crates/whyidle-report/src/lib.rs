@@ -48,7 +48,8 @@ pub use evidence::{
 pub use experiment::{
     benchmark_header, benchmark_row, moment, render_bench_json, render_bench_markdown, render_bench_text,
     render_comparison_json, render_comparison_markdown, render_comparison_text, render_history_json,
-    render_history_markdown, render_history_text, run_failed,
+    render_history_markdown, render_history_text, render_sweep_json, render_sweep_markdown,
+    render_sweep_text, run_failed,
 };
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};

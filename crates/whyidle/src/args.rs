@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::experiment::options::{BenchOptions, CompareOptions, HistoryOptions};
+use crate::experiment::sweep_options::SweepOptions;
 use crate::values::{duration, step_ms, step_range, whole};
 
 /// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Bench(BenchOptions),
     /// Say which of two programs is faster, from runs in pairs
     Compare(Box<CompareOptions>),
+    /// Say which value of a setting pays, and of several together
+    Sweep(Box<SweepOptions>),
     /// List what was measured
     History(HistoryOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps

@@ -73,6 +73,10 @@ pub fn judge(rung: &mut Rung, runs: &[Runs], rule_of_knee: &Rule, tolerance: f64
             tried.fate = Fate::OtherBasis;
         }
     }
+    for (tried, runs) in rung.values.iter_mut().zip(runs) {
+        let steadies = runs.iter().flatten().filter_map(|run| run.steady.as_ref());
+        tried.unsettled = steadies.filter(|steady| !steady.settled).count();
+    }
     let share = share(rung);
     let mut all = step_times(rung, runs);
     all.iter_mut().zip(&share).for_each(|(row, share)| row.iter_mut().flatten().for_each(|ns| *ns /= share));

@@ -41,6 +41,9 @@ fn answer(id: &str) -> Option<&'static str> {
         "slower" => "history-slower",
         "alike" => "history-alike",
         "unclear" => "history-unclear",
+        "knee" | "smallest" => "history-knee",
+        "flat" => "history-flat",
+        "kept" => "history-kept",
         _ => return None,
     })
 }

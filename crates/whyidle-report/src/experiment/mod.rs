@@ -1,13 +1,14 @@
 //! Experiments in words: a run, a comparison, the history.
 //!
 //! [`words`] has the sentences, `run`, `comparison` and `history` a page each, `json` the schemas `whyidle.bench/1`,
-//! `whyidle.compare/1` and `whyidle.history/1`, `benchmark` the table that is appended to a file.
+//! `whyidle.compare/1` and `whyidle.history/1`, `sweep` all of a sweep, `benchmark` the table that is appended to a file.
 
 mod benchmark;
 mod comparison;
 mod history;
 mod json;
 mod run;
+mod sweep;
 mod words;
 
 use whyidle_experiment::comparison::Comparison;
@@ -18,6 +19,7 @@ use crate::{Catalog, TextOptions, page};
 
 pub use benchmark::{benchmark_header, benchmark_row};
 pub use json::{render_bench_json, render_comparison_json, render_history_json};
+pub use sweep::{render_sweep_json, render_sweep_markdown, render_sweep_text};
 pub use words::{moment, run_failed};
 
 /// A run as text; `id` is its number in the history.
