@@ -12,7 +12,7 @@ use whyidle_experiment::sweep::{LEAST_ROUNDS, MOST_ROUNDS};
 const SWEEPS: usize = 400;
 /// Steps of a run.
 const STEPS: usize = 300;
-const RULE: Rule = Rule { counts: 0.02, looks: MOST_ROUNDS - 1 };
+const RULE: Rule = Rule { counts: 0.02, most_rounds: MOST_ROUNDS };
 const RECORDINGS: [&str; 2] = ["noise_shared_cpu.txt", "noise_shared_cpu_later.txt"];
 
 /// A small generator: the same sweeps every time.
@@ -94,7 +94,9 @@ fn a_knee_is_found_where_it_is() {
             let too_far = share(found.iter().filter(|(knee, ..)| knee.at > at).count());
             let runs: usize = found.iter().map(|(.., runs)| runs).sum();
             println!("{name} {curve:?}: {right} right, {too_far} too far, {} runs", runs / SWEEPS);
-            assert!(right >= 0.9 && too_far <= 0.05, "{name} {curve:?}: {right} {too_far}");
+            // A fifth is hidden by noise at times: then a smaller value is named, and not a larger one.
+            assert!(right >= 0.75 && too_far <= 0.05, "{name} {curve:?}: {right} {too_far}");
+            assert!(curve[0] < 2.0 || right >= 0.95, "{name} {curve:?}: {right}");
         }
     }
 }

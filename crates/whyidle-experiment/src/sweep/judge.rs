@@ -204,7 +204,7 @@ mod tests {
     use crate::stats::losses::TOLERANCE;
     use crate::stats::steady::{Stalls, steady};
 
-    const RULE: Rule = Rule { counts: 0.02, looks: 4 };
+    const RULE: Rule = Rule { counts: 0.02, most_rounds: 5 };
 
     fn run(ms: f64, seed: i64, samples: Option<f64>) -> Run {
         let noise = |at: i64| 1.0 + ((at * 7_919 + seed * 31) % 200) as f64 / 10_000.0;

@@ -16,21 +16,22 @@
 //!
 //! **Intervals.** Rounds measure all values one after the other, in alternating order, so that a slow drift of the
 //! machine meets all alike. What is left of a time besides its value and its round is chance; its size is pooled
-//! over the values. The 5 % that intervals may miss are shared (Bonferroni) among all comparisons with the best and all
-//! looks at the results, so that neither choosing the best nor stopping early costs honesty.
+//! over the values. The 5 % that intervals may miss are shared (Bonferroni) among all comparisons with the best, and
+//! spent over the looks at the results as in [`crate::stats::paired`]: neither choosing the best nor stopping early costs
+//! honesty.
 
 use serde::{Deserialize, Serialize};
 
 use super::fit::Fit;
 use crate::stats::LEVEL;
 
-/// What counts, and how often results are looked at.
+/// What counts, and how often results are looked at, at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// The smallest effect that counts, as a share of the best time.
     pub counts: f64,
-    /// How often results are looked at, at most: after the second round, and after each further one.
-    pub looks: usize,
+    /// Rounds at most: results are looked at after the second one, and after each further one.
+    pub most_rounds: usize,
 }
 
 /// How a value stands to the best.
@@ -158,7 +159,7 @@ pub fn knee(times: &[Vec<Option<f64>>], rule: &Rule) -> Option<Knee> {
     let known = || levels.iter().enumerate().filter_map(|(at, level)| Some((at, (*level)?)));
     // The first of equals.
     let best = known().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))?.0;
-    let alpha = alpha(known().count(), rule);
+    let alpha = alpha(times, rule);
     let standing = |value: usize| {
         let (level, half) = fit.level(value, 1.0 - LEVEL)?;
         let to_best = Ratio::of(fit.ratio(value, best, alpha)?);
@@ -192,8 +193,7 @@ pub fn knee(times: &[Vec<Option<f64>>], rule: &Rule) -> Option<Knee> {
 #[must_use]
 pub fn versus(times: &[Vec<Option<f64>>], a: usize, b: usize, rule: &Rule) -> Option<Ratio> {
     let fit = Fit::of(&logs(times))?;
-    let known = times.iter().filter(|row| row.iter().any(Option::is_some)).count();
-    fit.ratio(a, b, alpha(known, rule)).map(Ratio::of)
+    fit.ratio(a, b, alpha(times, rule)).map(Ratio::of)
 }
 
 /// How much a run differs from the next of the same value, as a share. `None` where none ran twice.
@@ -202,8 +202,14 @@ pub fn noise(times: &[Vec<Option<f64>>]) -> Option<f64> {
     super::fit::noise(&logs(times))
 }
 
-fn alpha(values: usize, rule: &Rule) -> f64 {
-    (1.0 - LEVEL) / (values.saturating_sub(1).max(1) * rule.looks.max(1)) as f64
+/// What each interval may miss, after as many rounds as there are.
+fn alpha(times: &[Vec<Option<f64>>], rule: &Rule) -> f64 {
+    let values = times.iter().filter(|row| row.iter().any(Option::is_some)).count();
+    let rounds = times.iter().map(Vec::len).max().unwrap_or(0).max(2);
+    let most = rule.most_rounds.max(rounds);
+    let spent = |rounds: usize| (rounds as f64 / most as f64).powi(2);
+    let before = if rounds > 2 { spent(rounds - 1) } else { 0.0 };
+    (1.0 - LEVEL) * (spent(rounds) - before) / values.saturating_sub(1).max(1) as f64
 }
 
 fn logs(times: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
@@ -215,7 +221,7 @@ fn logs(times: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
 mod tests {
     use super::*;
 
-    const RULE: Rule = Rule { counts: 0.02, looks: 4 };
+    const RULE: Rule = Rule { counts: 0.02, most_rounds: 5 };
 
     /// Each level in so many rounds, that differ by a little.
     fn rounds(levels: &[f64], count: usize) -> Vec<Vec<Option<f64>>> {

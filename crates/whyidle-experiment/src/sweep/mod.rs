@@ -30,7 +30,7 @@ use knee::{Ratio, Reach, Shape};
 /// Rounds in which a value is measured at least.
 pub const LEAST_ROUNDS: usize = 2;
 /// Rounds at most, unless told otherwise.
-pub const MOST_ROUNDS: usize = 5;
+pub const MOST_ROUNDS: usize = 8;
 
 /// A sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

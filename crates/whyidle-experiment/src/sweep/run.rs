@@ -112,7 +112,7 @@ pub fn sweep(
         rungs: plan.rungs.iter().map(|(_, rung)| rung.clone()).collect(),
         ..Sweep::default()
     };
-    let rule = Rule { counts: plan.counts, looks: sweep.most_rounds - 1 };
+    let rule = Rule { counts: plan.counts, most_rounds: sweep.most_rounds };
     let id = history.begin_sweep(&sweep)?;
     let mut runner = Runner { plan, rule, history, requests, tell, id, sweep };
     let mut flow = runner.rungs()?;
@@ -363,7 +363,7 @@ impl<'a> Runner<'a> {
                 runs[which].push(Some(run));
             }
         }
-        let rule = Rule { looks: 1, ..self.rule };
+        let rule = Rule { most_rounds: LAST_ROUNDS, ..self.rule };
         let judged = judge(&mut rung, &runs, &rule, self.plan.tolerance);
         self.sweep.total =
             versus(&judged.all, 0, 1, &rule).and_then(|speedup| made(&rung, (0, 1), speedup, true));

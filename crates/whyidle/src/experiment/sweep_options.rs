@@ -20,7 +20,7 @@ pub(crate) struct SweepOptions {
     #[arg(long, required = true, value_name = "NAME[=V,V...]", allow_hyphen_values = true)]
     pub(crate) vary: Vec<String>,
     /// Rounds of runs at most
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(2..=100))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(2..=100))]
     pub(crate) rounds: u32,
     /// The smallest effect that counts
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]

@@ -11,34 +11,34 @@ use crate::support::{Run, root, whyidle};
 use crate::watching::{eventually, kill};
 
 /// A program that prints a step every 10 ms, and says goodbye when it is interrupted.
-const STEPS: &str =
+pub(crate) const STEPS: &str =
     "trap 'echo saved; exit 0' INT; i=0; while :; do i=$((i+1)); echo \"step $i loss 2.5\"; sleep 0.01; done";
 
 /// A place of its own for history, locks and output: tests run beside each other.
-struct Place(TempDir);
+pub(crate) struct Place(TempDir);
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn whyidle(&self, args: &[&str]) -> Command {
+    pub(crate) fn whyidle(&self, args: &[&str]) -> Command {
         let mut command = whyidle(args);
         command.env("XDG_DATA_HOME", self.path()).env("XDG_RUNTIME_DIR", self.path());
         command.env_remove("CUDA_VISIBLE_DEVICES");
         command
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         self.whyidle(args).output().unwrap().into()
     }
 
     /// The JSON that a command prints, which ends well.
-    fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(args);
         assert_eq!(run.status, Some(0), "{args:?}: {}{}", run.out, run.err);
         let value: Value = serde_json::from_str(&run.out).unwrap();
@@ -52,11 +52,11 @@ impl Place {
     }
 }
 
-fn learns(more: &str) -> String {
+pub(crate) fn learns(more: &str) -> String {
     format!("python3 {} {more}", root().join("crates/whyidle/tests/programs/learns.py").display())
 }
 
-fn has_python() -> bool {
+pub(crate) fn has_python() -> bool {
     let has = Command::new("python3").arg("--version").output().is_ok();
     if !has {
         println!("skipped: there is no python3");

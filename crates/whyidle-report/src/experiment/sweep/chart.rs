@@ -3,6 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::Message;
 use whyidle_experiment::comparison::Per;
+use whyidle_experiment::sweep::knee::Shape;
 use whyidle_experiment::sweep::{Fate, Rung, Tried};
 
 use super::words::{fate, value_name};
@@ -74,9 +75,12 @@ pub(super) fn lines(rung: &Rung, catalog: &Catalog, width: usize) -> Vec<String>
     };
     let whole = rung.values.iter().map(length).fold(f64::MIN_POSITIVE, f64::max);
     for (at, (tried, name)) in rung.values.iter().zip(&names).enumerate() {
-        let is_knee = rung.found.is_some_and(|found| found.knee == at);
+        let is_chosen = match rung.kept {
+            Some(kept) => kept == at,
+            None => rung.found.is_some_and(|found| found.knee == at && found.shape != Shape::Flat),
+        };
         let mark = match tried.fate {
-            _ if is_knee => "→",
+            _ if is_chosen => "→",
             Fate::Measured if tried.losses.forbids() => "!",
             _ => " ",
         };

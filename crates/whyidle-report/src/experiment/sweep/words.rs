@@ -68,8 +68,7 @@ fn one(rung: &Rung, sweep: &Sweep) -> Vec<Message> {
         message
             .name("name", &rung.name)
             .message("value", name_at(rung, found.knee))
-            .time("time", at(rung, found.knee).and_then(|tried| tried.ns).unwrap_or(0))
-            .message("per", per(rung.per))
+            .message("figure", took(rung, at(rung, found.knee).and_then(|tried| tried.ns).unwrap_or(0)))
     };
     let measured = rung.values.iter().filter(|tried| tried.may_be_chosen()).count();
     if measured == 1 {
@@ -105,6 +104,14 @@ fn one(rung: &Rung, sweep: &Sweep) -> Vec<Message> {
             said.extend(beyond_the_knee(rung, found));
             said
         }
+    }
+}
+
+/// Time, or samples per second.
+fn took(rung: &Rung, ns: i64) -> Message {
+    match rung.per {
+        Per::Sample => Message::new("compare-rate").with("samples", figure(1e9 / ns.max(1) as f64)),
+        Per::Step | Per::Whole => Message::new("sweep-took").time("time", ns).message("per", per(rung.per)),
     }
 }
 
@@ -254,6 +261,10 @@ pub(super) fn doubts(sweep: &Sweep) -> Vec<Message> {
         said.extend(unsure(rung));
         let first = rung.found.map_or(0, |found| found.reference);
         said.extend(rung.values.iter().filter_map(|tried| learns_otherwise(rung, tried, first)));
+        if rung.values.iter().any(|tried| matches!(tried.losses, Losses::OwnNotANumber { .. })) {
+            let own = Message::new("sweep-losses-own").name("name", &rung.name);
+            said.push(own.message("value", name_at(rung, first)));
+        }
         let failed = rung.values.iter().filter(|tried| tried.fate == Fate::Failed);
         if let Some(tried) = failed.filter(|_| rung.found.is_some()).find(|tried| tried.log.is_some()) {
             said.push(
