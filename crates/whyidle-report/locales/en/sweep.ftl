@@ -4,6 +4,7 @@
 
 sweep-value = { $value }
 sweep-as-it-is = as it is
+sweep-the-command = the command as it is
 sweep-setting = { $name }={ $value }
 sweep-took = { $time } { $per }
 sweep-knee = Take { $value } for { $name }: { $figure }, { $times } × as fast as { $first } (95 %: { $low }–{ $high } ×).

@@ -4,6 +4,7 @@
 
 sweep-value = { $value }
 sweep-as-it-is = 现状
+sweep-the-command = 命令现状
 sweep-setting = { $name }={ $value }
 sweep-took = { $per } { $time }
 sweep-knee = { $name } 取 { $value }：{ $figure }，速度是 { $first } 的 { $times } 倍（95%：{ $low }–{ $high } 倍）。

@@ -44,13 +44,17 @@ fn has_time(tried: &Tried) -> bool {
     tried.ns.is_some()
 }
 
+fn on_one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
 /// The bars of a setting, in lines of at most `width` columns.
 pub(super) fn lines(rung: &Rung, catalog: &Catalog, width: usize) -> Vec<String> {
     let mut columns = columns(rung, catalog);
     let names: Vec<String> = rung
         .values
         .iter()
-        .map(|tried| shortened(&catalog.message(&value_name(tried)), WIDEST_VALUE))
+        .map(|tried| shortened(&on_one_line(&catalog.message(&value_name(tried))), WIDEST_VALUE))
         .collect();
     let name_width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let left = 2 + name_width + GAP;

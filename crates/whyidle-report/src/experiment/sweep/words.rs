@@ -20,6 +20,11 @@ pub(super) fn value_name(tried: &Tried) -> Message {
     }
 }
 
+/// A value within a sentence.
+fn in_sentence(tried: &Tried) -> Message {
+    if tried.value.is_some() { value_name(tried) } else { Message::new("sweep-the-command") }
+}
+
 /// What became of a value that has no time.
 pub(super) fn fate(tried: &Tried) -> Option<Message> {
     Some(match (tried.fate, tried.status) {
@@ -46,7 +51,7 @@ fn at<'a>(rung: &'a Rung, position: usize) -> Option<&'a Tried> {
 }
 
 fn name_at(rung: &Rung, position: usize) -> Message {
-    at(rung, position).map_or_else(|| Message::new("sweep-as-it-is"), value_name)
+    at(rung, position).map_or_else(|| Message::new("sweep-the-command"), in_sentence)
 }
 
 /// A message with `times`, and with the interval where there is one.
@@ -86,7 +91,7 @@ fn one(rung: &Rung, sweep: &Sweep) -> Vec<Message> {
                 } else {
                     Message::new("sweep-slower-times").with("times", figure(ratio(tried)))
                 };
-                message.message("value", value_name(tried)).message("per", per(rung.per))
+                message.message("value", in_sentence(tried)).message("per", per(rung.per))
             }));
             said
         }
@@ -140,7 +145,7 @@ fn beyond_the_knee(rung: &Rung, found: &Found) -> Option<Message> {
     Some(match after().next() {
         None => Message::new("sweep-largest"),
         Some(next) if may().next().is_none() && next.fate == Fate::OutOfMemory => {
-            Message::new("sweep-next-memory").message("value", value_name(next))
+            Message::new("sweep-next-memory").message("value", in_sentence(next))
         }
         _ if may().next().is_none() => return None,
         _ if all_slower => Message::new("sweep-more-slower"),
@@ -270,7 +275,7 @@ pub(super) fn doubts(sweep: &Sweep) -> Vec<Message> {
             said.push(
                 Message::new("sweep-failed")
                     .name("name", &rung.name)
-                    .message("value", value_name(tried))
+                    .message("value", in_sentence(tried))
                     .name("path", tried.log.clone().unwrap_or_default()),
             );
         }
@@ -310,7 +315,7 @@ fn learns_otherwise(rung: &Rung, tried: &Tried, first: usize) -> Option<Message>
     let with = |message: Message| {
         message
             .name("name", &rung.name)
-            .message("value", value_name(tried))
+            .message("value", in_sentence(tried))
             .message("first", name_at(rung, first))
     };
     Some(match &tried.losses {
