@@ -32,6 +32,9 @@ pub const LEAST_ROUNDS: usize = 2;
 /// Rounds at most, unless told otherwise.
 pub const MOST_ROUNDS: usize = 8;
 
+/// So many times what counts may be hidden by noise where it is said that something does not matter.
+const TOLD: f64 = 5.0;
+
 /// A sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
@@ -107,6 +110,14 @@ pub struct Found {
     pub speedup: Ratio,
     /// All values with a time lie at most this share above the best, at 95 %; absent after one round.
     pub within: Option<f64>,
+}
+
+impl Found {
+    /// Of a flat curve: noise hides no large difference, and so it may be said that the setting does not matter.
+    #[must_use]
+    pub fn is_told(&self, counts: f64) -> bool {
+        self.is_sure || self.within.is_some_and(|within| within <= TOLD * counts)
+    }
 }
 
 /// How a value fared.
@@ -213,6 +224,10 @@ impl Sweep {
         }
         let effect =
             found.filter(|found| found.knee != found.reference).map(|found| 1.0 / found.speedup.ratio - 1.0);
-        (first, effect, found.map(|found| found.shape.id()))
+        let answer = |found: &Found| match found.shape {
+            Shape::Flat if !found.is_told(self.counts) => "unclear",
+            shape => shape.id(),
+        };
+        (first, effect, found.map(answer))
     }
 }

@@ -20,7 +20,8 @@ sweep-slower = { $value } takes { $share } more time { $per }.
 sweep-slower-times = { $value } takes { $times } × the time { $per }.
 sweep-flat = It does not matter: no value of { $name } is shown to be slower than another.
 sweep-flat-within = All lie within { $share } of the fastest (95 %).
-sweep-flat-untold = A difference of up to { $share } could not have been told (95 %).
+sweep-flat-hidden = A difference of up to { $share } could not have been told (95 %).
+sweep-flat-untold = No clear difference: no value of { $name } is shown to be slower than another.
 sweep-none = No answer: no value of { $name } could be measured.
 
 ## A ladder

@@ -58,7 +58,7 @@ fn blocks(sweep: &Sweep, id: Option<i64>, catalog: &Catalog, width: usize, verbo
         if sweep.is_ladder {
             blocks.extend(words::rung(rung).iter().map(|note| Block::Note(say(note))));
         }
-        if verbose {
+        if verbose && sweep.is_ladder {
             blocks.push(Block::Note(say(&words::rounds(rung))));
         }
     }

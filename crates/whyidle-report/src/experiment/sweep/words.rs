@@ -124,14 +124,19 @@ fn ratio(tried: &Tried) -> f64 {
     tried.to_best.map_or(1.0, |ratio| ratio.ratio)
 }
 
-/// It does not matter.
+/// It does not matter; or nothing is shown, where a difference that matters would have been hidden.
 fn flat(rung: &Rung, found: &Found, sweep: &Sweep) -> Vec<Message> {
-    let mut said = vec![Message::new("sweep-flat").name("name", &rung.name)];
+    let answer = if found.is_told(sweep.counts) {
+        Message::new("sweep-flat")
+    } else {
+        Message::new("sweep-flat-untold")
+    };
+    let mut said = vec![answer.name("name", &rung.name)];
     said.extend(found.within.map(|within| {
-        let id = if within <= sweep.counts { "sweep-flat-within" } else { "sweep-flat-untold" };
-        match id {
-            "sweep-flat-within" => Message::new("sweep-flat-within").share("share", within.max(0.001)),
-            _ => Message::new("sweep-flat-untold").share("share", within),
+        if within <= sweep.counts {
+            Message::new("sweep-flat-within").share("share", within.max(0.001))
+        } else {
+            Message::new("sweep-flat-hidden").share("share", within)
         }
     }));
     said
