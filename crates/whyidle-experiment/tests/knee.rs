@@ -8,6 +8,9 @@ use whyidle_experiment::stats::steady::{Stalls, steady};
 use whyidle_experiment::sweep::knee::{Knee, Rule, Shape, knee, versus};
 use whyidle_experiment::sweep::{LEAST_ROUNDS, MOST_ROUNDS};
 
+/// Times by value and round.
+type Times = Vec<Vec<Option<f64>>>;
+
 /// Sweeps per recording and curve.
 const SWEEPS: usize = 400;
 /// Steps of a run.
@@ -34,10 +37,9 @@ fn recording(name: &str) -> Vec<i64> {
 }
 
 /// A sweep over values whose steps are the recorded ones, times `curve`; runs of a round follow each other in the
-/// recording. What it finds, the times behind it, and the runs it took.
-fn sweep(noise: &[i64], curve: &[f64], dice: &mut Dice) -> (Knee, Vec<Vec<Option<f64>>>, usize) {
-    let mut times: Vec<Vec<Option<f64>>> = vec![Vec::new(); curve.len()];
-    let mut runs = 0;
+/// recording. What it finds, and the times behind it.
+fn sweep(noise: &[i64], curve: &[f64], dice: &mut Dice) -> (Knee, Times) {
+    let mut times: Times = vec![Vec::new(); curve.len()];
     for round in 0..MOST_ROUNDS {
         let found = knee(&times, &RULE);
         let mut again = match found {
@@ -56,13 +58,12 @@ fn sweep(noise: &[i64], curve: &[f64], dice: &mut Dice) -> (Knee, Vec<Vec<Option
             let mean = steady(steps, Stalls::SetAside).unwrap().mean_ns;
             times[value].resize(round, None);
             times[value].push(Some(mean as f64 * curve[value]));
-            runs += 1;
         }
     }
-    (knee(&times, &RULE).unwrap(), times, runs)
+    (knee(&times, &RULE).unwrap(), times)
 }
 
-fn sweeps(name: &str, curve: &[f64]) -> Vec<(Knee, Vec<Vec<Option<f64>>>, usize)> {
+fn sweeps(name: &str, curve: &[f64]) -> Vec<(Knee, Times)> {
     let (noise, mut dice) = (recording(name), Dice(0x9e37_79b9_7f4a_7c15));
     (0..SWEEPS).map(|_| sweep(&noise, curve, &mut dice)).collect()
 }
@@ -77,7 +78,6 @@ fn where_nothing_matters_that_is_said() {
         let found = sweeps(name, &[1.0; 6]);
         let flat = share(found.iter().filter(|(knee, ..)| knee.at == 0 && knee.shape != Shape::Knee).count());
         let sure_and_wrong = share(found.iter().filter(|(knee, ..)| knee.at != 0 && knee.is_sure).count());
-        println!("{name}: {flat} at the smallest, {sure_and_wrong} elsewhere and sure");
         assert!(flat >= 0.95 && sure_and_wrong <= 0.05, "{name}: {flat} {sure_and_wrong}");
     }
 }
@@ -92,8 +92,6 @@ fn a_knee_is_found_where_it_is() {
             let found = sweeps(name, curve);
             let right = share(found.iter().filter(|(knee, ..)| knee.at == at).count());
             let too_far = share(found.iter().filter(|(knee, ..)| knee.at > at).count());
-            let runs: usize = found.iter().map(|(.., runs)| runs).sum();
-            println!("{name} {curve:?}: {right} right, {too_far} too far, {} runs", runs / SWEEPS);
             // A fifth is hidden by noise at times: then a smaller value is named, and not a larger one.
             assert!(right >= 0.75 && too_far <= 0.05, "{name} {curve:?}: {right} {too_far}");
             assert!(curve[0] < 2.0 || right >= 0.95, "{name} {curve:?}: {right}");
@@ -105,12 +103,11 @@ fn a_knee_is_found_where_it_is() {
 fn intervals_of_ratios_hold_what_was_planted() {
     for name in RECORDINGS {
         let curve = [4.0, 2.0, 1.0, 1.0];
-        let holds = |times: &Vec<Vec<Option<f64>>>| {
+        let holds = |times: &Times| {
             let ratio = versus(times, 0, 2, &RULE).unwrap();
             ratio.interval.is_some_and(|(low, high)| low <= 4.0 && 4.0 <= high)
         };
-        let held = share(sweeps(name, &curve).iter().filter(|(_, times, _)| holds(times)).count());
-        println!("{name}: {held}");
+        let held = share(sweeps(name, &curve).iter().filter(|(_, times)| holds(times)).count());
         assert!(held >= 0.95, "{name}: {held}");
     }
 }
@@ -137,8 +134,7 @@ fn any_figures_give_a_knee_that_keeps_its_word() {
             _ => Some(1e6 * (1 + dice.roll(1_000)) as f64),
         };
         let rounds = 1 + values % 4;
-        let times: Vec<Vec<Option<f64>>> =
-            (0..values).map(|_| (0..rounds).map(|_| time()).collect()).collect();
+        let times: Times = (0..values).map(|_| (0..rounds).map(|_| time()).collect()).collect();
         let Some(knee) = knee(&times, &RULE) else { continue };
         found += 1;
         let standing = |at: usize| knee.standings[at];

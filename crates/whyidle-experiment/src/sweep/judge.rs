@@ -18,7 +18,7 @@ pub fn fate(runs: &Runs) -> Fate {
         Fate::OutOfMemory
     } else if ran().any(|run| run.ended == Ended::Failed) {
         Fate::Failed
-    } else if ran().any(|run| has_time(run)) {
+    } else if ran().any(has_time) {
         Fate::Measured
     } else if ran().any(|run| run.ended != Ended::Interrupted) {
         Fate::NoSteps

@@ -86,7 +86,10 @@ fn values(
 mod tests {
     use super::*;
 
-    fn laid(command: &str, all: &[&str]) -> Result<Vec<(String, Vec<String>, Option<usize>)>, TooFew> {
+    /// Name, values and position of the one that the command has.
+    type Laid = (String, Vec<String>, Option<usize>);
+
+    fn laid(command: &str, all: &[&str]) -> Result<Vec<Laid>, TooFew> {
         let command: Vec<String> = command.split(' ').map(str::to_owned).collect();
         let variable = |text: &&str| {
             let vary = vary::vary(text).ok()?;
@@ -102,7 +105,7 @@ mod tests {
         Ok(rungs.into_iter().map(shown).collect())
     }
 
-    fn of(name: &str, values: &[&str], before: Option<usize>) -> (String, Vec<String>, Option<usize>) {
+    fn of(name: &str, values: &[&str], before: Option<usize>) -> Laid {
         (name.to_owned(), values.iter().map(|value| (*value).to_owned()).collect(), before)
     }
 

@@ -46,7 +46,7 @@ pub(super) fn answer(sweep: &Sweep) -> Vec<Message> {
     sweep.rungs.iter().flat_map(|rung| one(rung, sweep)).collect()
 }
 
-fn at<'a>(rung: &'a Rung, position: usize) -> Option<&'a Tried> {
+fn at(rung: &Rung, position: usize) -> Option<&Tried> {
     rung.values.get(position)
 }
 
