@@ -5,7 +5,6 @@ use whyidle_report::{render_sweep_json, render_sweep_markdown, render_sweep_text
 
 use crate::args::{Format, Showing};
 use crate::output::Output;
-use crate::{REACHED, REFUSED};
 
 /// The page of a sweep.
 pub(super) fn page(sweep: &Sweep, id: Option<i64>, showing: Showing, output: &Output) -> String {
@@ -19,5 +18,8 @@ pub(super) fn page(sweep: &Sweep, id: Option<i64>, showing: Showing, output: &Ou
 /// Prints a sweep; its exit status.
 #[cfg(target_os = "linux")]
 pub(super) fn show(sweep: &Sweep, id: Option<i64>, showing: Showing, output: &Output) -> u8 {
-    output.data(&page(sweep, id, showing, output), if sweep.has_result() { REACHED } else { REFUSED })
+    output.data(
+        &page(sweep, id, showing, output),
+        if sweep.has_result() { crate::REACHED } else { crate::REFUSED },
+    )
 }

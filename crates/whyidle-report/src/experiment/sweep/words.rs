@@ -153,6 +153,8 @@ fn beyond_the_knee(rung: &Rung, found: &Found) -> Option<Message> {
             Message::new("sweep-next-memory").message("value", in_sentence(next))
         }
         _ if may().next().is_none() => return None,
+        // That is what more rounds would tell.
+        _ if !found.is_sure => return None,
         _ if all_slower => Message::new("sweep-more-slower"),
         _ => Message::new("sweep-more-same"),
     })
