@@ -191,7 +191,7 @@ impl Comparison {
         let mut bases = runs().map(|run| run.basis);
         self.basis = bases.next().flatten();
         self.mixed = bases.any(|basis| basis != self.basis);
-        let stalls = rule(a, b);
+        let stalls = rule(&[a, b]);
         self.stalls_set_aside = stalls == Stalls::Always;
         let (of_a, of_b) = (times(a, stalls), times(b, stalls));
         (self.a, self.b) = (side(&self.a, a, &of_a), side(&self.b, b, &of_b));
@@ -224,26 +224,27 @@ impl Comparison {
 }
 
 /// Stalls are set aside in all runs, or in none: whether they are rare is asked of each side as a whole.
-fn rule(a: &[Run], b: &[Run]) -> Stalls {
+pub(crate) fn rule(sides: &[&[Run]]) -> Stalls {
     let rare = |runs: &[Run]| {
         let steadies = || runs.iter().filter_map(|run| run.steady.as_ref());
         let (long, all) = steadies().fold((0, 0), |(long, all), s| (long + s.long, all + s.count));
         let rhythmic = steadies().filter(|steady| steady.rhythm.is_some()).count();
         long as f64 <= RARE * all as f64 && rhythmic * 2 <= runs.len()
     };
-    if rare(a) && rare(b) { Stalls::Always } else { Stalls::Keep }
+    if sides.iter().all(|runs| rare(runs)) { Stalls::Always } else { Stalls::Keep }
 }
 
 /// What is taken from a run.
-struct Timed {
+pub(crate) struct Timed {
     /// Of a step, or of the whole program.
-    ns: Option<f64>,
+    pub(crate) ns: Option<f64>,
     stalls: usize,
     stalls_ns: i64,
     settled: bool,
 }
 
-fn times(runs: &[Run], stalls: Stalls) -> Vec<Timed> {
+/// The time of each run; of a step, where it showed any.
+pub(crate) fn times(runs: &[Run], stalls: Stalls) -> Vec<Timed> {
     let one = |run: &Run| {
         // Of a run from the history only the figures are left.
         let anew = steady(&run.series, stalls).or_else(|| run.steady.clone());

@@ -12,6 +12,7 @@ use crate::comparison::{Comparison, Finish};
 use crate::differential::Differential;
 use crate::fix::Fix;
 use crate::result::Run;
+use crate::sweep::Sweep;
 
 /// Version of the tables.
 const VERSION: i64 = 1;
@@ -81,6 +82,8 @@ pub enum Entry {
     Differential(Box<Differential>),
     /// A search of remedies.
     Fix(Box<Fix>),
+    /// A sweep.
+    Sweep(Box<Sweep>),
 }
 
 /// What consists of several runs.
@@ -92,10 +95,12 @@ pub enum Kind {
     Differential,
     /// A search of remedies.
     Fix,
+    /// A program with several values of a setting.
+    Sweep,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Comparison, Self::Differential, Self::Fix];
+    const ALL: [Self; 4] = [Self::Comparison, Self::Differential, Self::Fix, Self::Sweep];
 
     /// Stable id.
     #[must_use]
@@ -104,6 +109,7 @@ impl Kind {
             Self::Comparison => "comparison",
             Self::Differential => "differential",
             Self::Fix => "fix",
+            Self::Sweep => "sweep",
         }
     }
 
@@ -334,6 +340,7 @@ impl History {
             Some(Kind::Comparison) => Entry::Comparison(Box::new(parsed(id, &body)?)),
             Some(Kind::Differential) => Entry::Differential(Box::new(parsed(id, &body)?)),
             Some(Kind::Fix) => Entry::Fix(Box::new(parsed(id, &body)?)),
+            Some(Kind::Sweep) => Entry::Sweep(Box::new(parsed(id, &body)?)),
             None => Entry::Run(Box::new(parsed(id, &body)?)),
         }))
     }
@@ -385,6 +392,14 @@ mod tests {
         history.go_on(second, &ended.come_to(), &ended)?;
         assert_eq!(history.list(None, 1)?[0].ended.as_deref(), Some("interrupted"));
         assert_eq!(history.entry(second)?, Some(Entry::Comparison(Box::new(ended))));
+        let sweep = Sweep { began: 7, rungs: vec![Default::default()], ..Sweep::default() };
+        let third = history.begin(Kind::Sweep, sweep.began, sweep.shown(), &sweep)?;
+        assert_eq!(history.entry(third)?, Some(Entry::Sweep(Box::new(sweep.clone()))), "also before its end");
+        let ended = Sweep { ended: Some(Finish::Done), ..sweep };
+        history.go_on(third, &ended.come_to(), &ended)?;
+        let row = &history.list(None, 1)?[0];
+        assert_eq!((row.kind.as_str(), row.ended.as_deref()), ("sweep", Some("done")));
+        assert_eq!(history.entry(third)?, Some(Entry::Sweep(Box::new(ended))));
         Ok(())
     }
 

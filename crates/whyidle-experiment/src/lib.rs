@@ -8,6 +8,7 @@
 //! * [`differential`] – a program fed in four ways: what its data costs.
 //! * [`fix`] – remedies tried, proven, kept or rolled back.
 //! * [`tries`] – changes that the start-up hook makes while the program runs.
+//! * [`sweep`] – one program with several values of a setting, and which of them pays.
 //! * [`measure`], [`compare`] – run programs; on Linux only, through `whyidle-observe`.
 
 #[cfg(target_os = "linux")]
@@ -22,4 +23,5 @@ pub mod progress;
 pub mod result;
 pub mod stats;
 pub mod substitute;
+pub mod sweep;
 pub mod tries;

@@ -55,8 +55,7 @@ pub fn set(
         *argument = format!("{known}={value}");
         return Ok(());
     }
-    let spellings = [name.to_owned(), name.replace('_', "-"), name.replace('-', "_")];
-    let found = spellings.iter().any(|spelling| set_option(command, &format!("--{spelling}"), value));
+    let found = spellings(name).iter().any(|spelling| set_option(command, &format!("--{spelling}"), value));
     if found { Ok(()) } else { Err(Unset::NotThere) }
 }
 
@@ -67,25 +66,57 @@ pub fn is_open(command: &[String], name: &str) -> bool {
     command.iter().any(|argument| argument.contains(&open))
 }
 
-/// Sets an option that is there.
-fn set_option(command: &mut [String], option: &str, value: &str) -> bool {
+/// The value that the command has for `name` now, as [`set`] would change it; of variables the one that is set here.
+#[must_use]
+pub fn current(command: &[String], name: &str) -> Option<String> {
+    if name.starts_with("env:") {
+        return None;
+    }
+    let bare = |argument: &String| {
+        let (known, value) = argument.trim_start_matches('+').split_once('=')?;
+        (known == name).then(|| value.to_owned())
+    };
+    let of_option = |option: &str| {
+        let (at, from) = option_value(command, option)?;
+        command[at].get(from..).map(str::to_owned)
+    };
+    if name.starts_with('-') {
+        return of_option(name);
+    }
+    let spelled = spellings(name);
+    command
+        .iter()
+        .skip(1)
+        .find_map(bare)
+        .or_else(|| spelled.iter().find_map(|name| of_option(&format!("--{name}"))))
+}
+
+/// With `-` or `_`.
+fn spellings(name: &str) -> [String; 3] {
+    [name.to_owned(), name.replace('_', "-"), name.replace('-', "_")]
+}
+
+/// Where the value of an option stands: the argument, and from which byte of it on.
+fn option_value(command: &[String], option: &str) -> Option<(usize, usize)> {
     let with = format!("{option}=");
     for at in 1..command.len() {
         if command[at].starts_with(&with) {
-            command[at] = format!("{with}{value}");
-            return true;
+            return Some((at, with.len()));
         }
         if command[at] == option {
-            let Some(next) = command.get_mut(at + 1) else { return false };
             // A negative number is a value.
-            if next.starts_with('-') && next.parse::<f64>().is_err() {
-                return false;
-            }
-            value.clone_into(next);
-            return true;
+            let next = command.get(at + 1)?;
+            return (!next.starts_with('-') || next.parse::<f64>().is_ok()).then_some((at + 1, 0));
         }
     }
-    false
+    None
+}
+
+/// Sets an option that is there.
+fn set_option(command: &mut [String], option: &str, value: &str) -> bool {
+    let Some((at, from)) = option_value(command, option) else { return false };
+    command[at].replace_range(from.., value);
+    true
 }
 
 #[cfg(test)]
@@ -115,6 +146,17 @@ mod tests {
             assert_eq!(changed(command, name, value).as_deref(), Ok(expected), "{command} {name}");
         }
         assert_eq!(changed("python t.py", "workers", "8"), Err(Unset::NotThere));
+        let words = |command: &str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for (command, name, value) in [
+            ("python t.py --num-workers 2", "num_workers", Some("2")),
+            ("python t.py --workers=2 --x", "--workers", Some("2")),
+            ("python t.py +data.workers=2", "data.workers", Some("2")),
+            ("python t.py --workers", "--workers", None),
+            ("python t.py", "workers", None),
+            ("python t.py", "env:X", None),
+        ] {
+            assert_eq!(current(&words(command), name).as_deref(), value, "{command} {name}");
+        }
         assert_eq!(changed("python t.py {workers}", "workers", "8"), Err(Unset::Open));
         assert_eq!(
             (changed("p", "env:", "8"), changed("p", "--", "8")),

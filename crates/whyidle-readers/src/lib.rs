@@ -14,6 +14,7 @@
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`written`] – files that are written, whole or not at all.
 //! * [`progress`] – steps and losses, as a program prints them or the start-up hook writes them.
+//! * [`settings`] – one value in a program's settings file, changed in its text.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod ascend;
@@ -38,6 +39,7 @@ mod plain;
 pub mod progress;
 pub mod recording;
 pub mod samples;
+pub mod settings;
 mod smi;
 mod sniff;
 mod source;

@@ -31,6 +31,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/top.ftl")),
             include_str!(concat!("../locales/", $folder, "/experiment.ftl")),
             include_str!(concat!("../locales/", $folder, "/fix.ftl")),
+            include_str!(concat!("../locales/", $folder, "/sweep.ftl")),
         ]
     };
 }

@@ -50,7 +50,7 @@ pub use experiment::{
     render_bench_text, render_comparison_json, render_comparison_markdown, render_comparison_text,
     render_differential_json, render_differential_markdown, render_differential_text, render_fix_json,
     render_fix_markdown, render_fix_text, render_history_json, render_history_markdown, render_history_text,
-    run_failed,
+    render_sweep_json, render_sweep_markdown, render_sweep_text, run_failed,
 };
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};

@@ -23,6 +23,8 @@ pub(crate) enum Block {
     Table(Vec<Vec<String>>),
     /// Lines to paste.
     Code(Vec<String>),
+    /// Lines that are set already, as bars.
+    Chart(Vec<String>),
 }
 
 /// Blocks as text.
@@ -53,6 +55,11 @@ pub(crate) fn set_text(blocks: &[Block], options: &TextOptions) -> String {
             Block::Code(lines) => {
                 for line in lines {
                     canvas.to(2).put(Role::Code, line).end();
+                }
+            }
+            Block::Chart(lines) => {
+                for line in lines {
+                    canvas.to(2).put(Role::Plain, line).end();
                 }
             }
         }
@@ -98,7 +105,7 @@ pub(crate) fn set_markdown(blocks: &[Block]) -> String {
         Block::Rule(_, text) => format!("- {}", inert(text)),
         Block::Title(text) => format!("**{}**", inert(text)),
         Block::Table(rows) => table(rows),
-        Block::Code(lines) => format!("```\n{}\n```", lines.join("\n")),
+        Block::Code(lines) | Block::Chart(lines) => format!("```\n{}\n```", lines.join("\n")),
     };
     blocks.iter().map(set).collect::<Vec<_>>().join("\n\n") + "\n"
 }

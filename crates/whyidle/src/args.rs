@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::experiment::options::{BenchOptions, CompareOptions, FixOptions, HistoryOptions};
+use crate::experiment::sweep_options::SweepOptions;
 use crate::values::{duration, step_ms, step_range, whole};
 
 /// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Compare(Box<CompareOptions>),
     /// Try what the verdict asks for, prove it in pairs, and say what to keep
     Fix(Box<FixOptions>),
+    /// Say which value of a setting pays, and of several together
+    Sweep(Box<SweepOptions>),
     /// List what was measured
     History(HistoryOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps

@@ -11,6 +11,7 @@ mod memory;
 mod mutations;
 mod nsys;
 mod progress;
+mod settings;
 
 use whyidle_model::{NoteCode, Trace};
 use whyidle_readers::{ParserChoice, ReadError, ReadOptions, read_trace_from};

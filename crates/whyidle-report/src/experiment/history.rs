@@ -45,6 +45,9 @@ fn answer(id: &str) -> Option<&'static str> {
         "transfer" => "history-transfer",
         "prep" => "history-prep",
         "fetch" => "history-fetch",
+        "knee" | "smallest" => "history-knee",
+        "flat" => "history-flat",
+        "kept" => "history-kept",
         _ => return None,
     })
 }

@@ -11,7 +11,7 @@ use super::{differential, fix, words};
 use crate::Catalog;
 use crate::json::{sentences, text};
 
-fn document(schema: &str, id: Option<i64>, body: serde_json::Result<Value>) -> Map<String, Value> {
+pub(super) fn document(schema: &str, id: Option<i64>, body: serde_json::Result<Value>) -> Map<String, Value> {
     let mut document = Map::new();
     document.insert("schema".to_owned(), json!(schema));
     document.insert("tool".to_owned(), json!({ "version": env!("CARGO_PKG_VERSION") }));
@@ -22,7 +22,7 @@ fn document(schema: &str, id: Option<i64>, body: serde_json::Result<Value>) -> M
     document
 }
 
-fn finished(document: Map<String, Value>) -> String {
+pub(super) fn finished(document: Map<String, Value>) -> String {
     format!("{:#}\n", Value::Object(document))
 }
 

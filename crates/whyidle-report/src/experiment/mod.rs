@@ -1,7 +1,7 @@
 //! Experiments in words: a run, a comparison, the history.
 //!
 //! [`words`] has the sentences, [`tries`] those of changes; `run`, `comparison`, `differential`, `fix` and `history` have
-//! a page each, `json` their schemas, `benchmark` the table that is appended to a file.
+//! a page each, `json` their schemas, `sweep` all of a sweep, `benchmark` the table that is appended to a file.
 
 mod benchmark;
 mod comparison;
@@ -10,6 +10,7 @@ mod fix;
 mod history;
 mod json;
 mod run;
+mod sweep;
 mod tries;
 mod words;
 
@@ -27,6 +28,7 @@ pub use fix::fix_decided;
 pub use json::{
     render_bench_json, render_comparison_json, render_differential_json, render_fix_json, render_history_json,
 };
+pub use sweep::{render_sweep_json, render_sweep_markdown, render_sweep_text};
 pub use words::{moment, run_failed};
 
 /// A run as text; `id` is its number in the history.

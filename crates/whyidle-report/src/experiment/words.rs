@@ -174,7 +174,7 @@ pub(super) fn change(share: f64) -> Message {
     }
 }
 
-fn per(per: Per) -> Message {
+pub(super) fn per(per: Per) -> Message {
     match per {
         Per::Step => Message::new("compare-per-step"),
         Per::Sample => Message::new("compare-per-sample"),

@@ -9,3 +9,4 @@ mod plan;
 mod sample;
 mod schema;
 mod sentences;
+mod sweep;

@@ -12,12 +12,12 @@ use whyidle_report::{
 };
 
 use super::options::{HistoryCommand, HistoryOptions};
-use super::{open, places, unusable};
+use super::{open, places, sweep_page, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
 use crate::{REACHED, REFUSED, UNREADABLE};
 
-/// Runs of one comparison that are shown with it at most.
+/// Runs of one comparison or sweep that are shown with it at most.
 const MOST_RUNS: u32 = 2_000;
 
 pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
@@ -59,6 +59,13 @@ fn set(rows: &[Row], showing: Showing, output: &Output) -> String {
     }
 }
 
+/// The runs of an entry, in order, below its page.
+fn runs(history: &History, id: i64, showing: Showing, output: &Output) -> Result<String, u8> {
+    let mut runs = history.list(Some(id), MOST_RUNS).map_err(|error| unusable(&error, output))?;
+    runs.reverse();
+    Ok("\n".to_owned() + &set(&runs, showing, output))
+}
+
 fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result<u8, u8> {
     let catalog = &output.catalog;
     let options = output.text_options(showing.verbose);
@@ -71,18 +78,20 @@ fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result
         Some(Entry::Comparison(comparison)) => match showing.format {
             Format::Json => render_comparison_json(&comparison, Some(id), catalog),
             format => {
-                let mut runs = history.list(Some(id), MOST_RUNS).map_err(|error| unusable(&error, output))?;
-                runs.reverse();
                 let page = if format == Format::Md {
                     render_comparison_markdown(&comparison, Some(id), catalog)
                 } else {
                     render_comparison_text(&comparison, Some(id), catalog, &options)
                 };
-                page + "\n" + &set(&runs, showing, output)
+                page + &runs(history, id, showing, output)?
             }
         },
         Some(Entry::Differential(found)) => return Ok(show_differential(&found, Some(id), showing, output)),
         Some(Entry::Fix(found)) => return Ok(show_fix(&found, Some(id), showing, output)),
+        Some(Entry::Sweep(sweep)) => {
+            let page = sweep_page::page(&sweep, Some(id), showing, output);
+            if showing.format == Format::Json { page } else { page + &runs(history, id, showing, output)? }
+        }
         None => {
             let error = Message::new("cli-history-none").name("id", id.to_string());
             output.error(&error, Some(&Message::new("cli-history-none-hint")));

@@ -1,4 +1,4 @@
-//! Experiments: `bench`, `compare`, `fix`, `history`. What they share: the history, and how results are printed.
+//! Experiments: `bench`, `compare`, `fix`, `sweep`, `history`. What they share: the history, and how results are printed.
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -12,6 +12,10 @@ mod history;
 pub(crate) mod options;
 #[cfg(target_os = "linux")]
 mod running;
+#[cfg(target_os = "linux")]
+mod sweep;
+pub(crate) mod sweep_options;
+mod sweep_page;
 
 use std::path::PathBuf;
 
@@ -32,6 +36,8 @@ pub(crate) fn run(command: &Command, output: &Output) -> Option<u8> {
         Command::Compare(options) => Some(compare::run(options, output)),
         #[cfg(target_os = "linux")]
         Command::Fix(options) => Some(fix::run(options, output)),
+        #[cfg(target_os = "linux")]
+        Command::Sweep(options) => Some(sweep::run(options, output)),
         Command::History(options) => Some(history::run(options, output)),
         _ => None,
     }

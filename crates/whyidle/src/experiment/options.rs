@@ -168,7 +168,7 @@ pub(crate) struct HistoryOptions {
 /// What to do with the history.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Show a run, or a comparison with its runs
+    /// Show a run, or a comparison or sweep with its runs
     Show {
         /// Its number
         #[arg(value_name = "N", value_parser = whole::<i64>(1..=i64::MAX))]
@@ -197,7 +197,7 @@ fn change(text: &str) -> Result<Try, Unfit> {
 }
 
 /// A share below a half, `2%` or `0.02`.
-fn small_share(text: &str) -> Result<f64, Unfit> {
+pub(super) fn small_share(text: &str) -> Result<f64, Unfit> {
     let value = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
         None => text.trim().parse::<f64>(),

@@ -11,7 +11,7 @@ use crate::support::{Run, root, whyidle};
 use crate::watching::{eventually, kill};
 
 /// A program that prints a step every 10 ms, and says goodbye when it is interrupted.
-const STEPS: &str =
+pub(crate) const STEPS: &str =
     "trap 'echo saved; exit 0' INT; i=0; while :; do i=$((i+1)); echo \"step $i loss 2.5\"; sleep 0.01; done";
 
 /// A place of its own for history, locks and output: tests run beside each other.
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-fn learns(more: &str) -> String {
+pub(crate) fn learns(more: &str) -> String {
     format!("python3 {} {more}", root().join("crates/whyidle/tests/programs/learns.py").display())
 }
 

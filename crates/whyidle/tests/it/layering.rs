@@ -28,10 +28,12 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 11] = [
+const AT_HOME: [(&str, &[&str]); 13] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
+    ("saphyr-parser", &["whyidle-readers"]),
+    ("toml_edit", &["whyidle-readers"]),
     // A database is a format that is read, the tables that are asked, and the history of experiments.
     ("rusqlite", &["whyidle-readers", "whyidle-tables", "whyidle-experiment"]),
     ("statrs", &["whyidle-experiment"]),

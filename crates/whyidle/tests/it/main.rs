@@ -18,6 +18,7 @@ mod readme;
 mod recordings;
 mod screens;
 mod support;
+mod sweeps;
 mod tables;
 mod terminal;
 mod together;
