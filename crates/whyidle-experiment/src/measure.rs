@@ -12,7 +12,7 @@ use whyidle_observe::captured::{Captured, Line, Requests, Start};
 use whyidle_observe::hook::Hook;
 use whyidle_observe::launch::shell_status;
 use whyidle_observe::neighbours::{Look, Neighbours};
-use whyidle_observe::surroundings::surroundings;
+use whyidle_observe::surroundings::{Surroundings, surroundings};
 use whyidle_observe::{Flow, Options, Progress, Recorder, Scratch, Summary, Watch, clock};
 use whyidle_readers::progress::printed::{Printed, Words};
 use whyidle_readers::progress::steps::Steps;
@@ -337,9 +337,21 @@ fn take_steps(run: &mut Run, series: Option<Series>, signals: Option<&Signals>) 
     }
 }
 
-fn placed(found: whyidle_observe::surroundings::Surroundings, summary: &Summary, seen: &Seen) -> Place {
-    let software = summary.tree.drivers().next().map(|driver| driver.software.clone()).unwrap_or_default();
+fn placed(found: Surroundings, summary: &Summary, seen: &Seen) -> Place {
     let writer = seen.files.first().map(|file| file.writer.clone()).unwrap_or_default();
+    let place = place_of(found, summary);
+    Place {
+        torch: writer.torch.or(place.torch),
+        cuda: writer.cuda.or(place.cuda),
+        python: writer.python.or(place.python),
+        ..place
+    }
+}
+
+/// What a program that was watched ran on.
+#[must_use]
+pub fn place_of(found: Surroundings, summary: &Summary) -> Place {
+    let software = summary.tree.drivers().next().map(|driver| driver.software.clone()).unwrap_or_default();
     let text = |name: &str| summary.more.get(name).and_then(|value| value.as_str()).map(str::to_owned);
     Place {
         host: found.host,
@@ -348,9 +360,9 @@ fn placed(found: whyidle_observe::surroundings::Surroundings, summary: &Summary,
         kernel: found.kernel,
         gpus: summary.cards.iter().map(|card| card.name.clone()).collect(),
         driver: text("driver"),
-        torch: writer.torch.or(software.torch),
-        cuda: writer.cuda.or(software.cuda),
-        python: writer.python.or(software.python),
+        torch: software.torch,
+        cuda: software.cuda,
+        python: software.python,
         commit: found.commit,
         dirty: found.dirty,
         variables: found.variables,

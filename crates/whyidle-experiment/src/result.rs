@@ -75,6 +75,9 @@ impl Ended {
     }
 }
 
+/// Characters of a commit by which runs are known.
+pub const REVISION: usize = 10;
+
 /// What a run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -105,15 +108,16 @@ pub struct Place {
 }
 
 impl Place {
+    /// The commit, shortened, with `+` where files differ from it.
+    #[must_use]
+    pub fn revision(&self) -> Option<String> {
+        let short: String = self.commit.as_ref()?.chars().take(REVISION).collect();
+        Some(short + if self.dirty == Some(true) { "+" } else { "" })
+    }
+
     /// What differs on `other`: its name, here, there. Variables by their names.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<(String, String, String)> {
-        let dirty = |place: &Self| {
-            place.dirty.map(|dirty| if dirty { "+" } else { "" }).unwrap_or_default().to_owned()
-        };
-        let commit = |place: &Self| {
-            place.commit.as_ref().map(|commit| commit[..commit.len().min(10)].to_owned() + &dirty(place))
-        };
         let known = |place: &Self| {
             let mut known: BTreeMap<String, String> = place.variables.clone();
             let fields = [
@@ -126,7 +130,7 @@ impl Place {
                 ("torch", place.torch.clone()),
                 ("cuda", place.cuda.clone()),
                 ("python", place.python.clone()),
-                ("commit", commit(place)),
+                ("commit", place.revision()),
             ];
             known.extend(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
             known

@@ -71,9 +71,9 @@ fn main() -> ExitCode {
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),
-        Some(command @ (Command::Bench(_) | Command::Compare(_) | Command::History(_))) => {
-            experiment::run(command, &output).unwrap_or_else(|| live_command(Some(command), &output))
-        }
+        Some(
+            command @ (Command::Bench(_) | Command::Compare(_) | Command::Gate(_) | Command::History(_)),
+        ) => experiment::run(command, &output).unwrap_or_else(|| live_command(Some(command), &output)),
         None | Some(Command::Check(_) | Command::Run(_) | Command::Attach(_)) => {
             live_command(args.command.as_ref(), &output)
         }

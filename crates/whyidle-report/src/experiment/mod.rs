@@ -1,11 +1,14 @@
 //! Experiments in words: a run, a comparison, the history.
 //!
 //! [`words`] has the sentences, `run`, `comparison` and `history` a page each, `json` the schemas `whyidle.bench/1`,
-//! `whyidle.compare/1` and `whyidle.history/1`, `benchmark` the table that is appended to a file.
+//! `whyidle.compare/1` and `whyidle.history/1`, `benchmark` the table that is appended to a file, `gate` the verdict for pipelines,
+//! `job` all that is known of a job.
 
 mod benchmark;
 mod comparison;
+mod gate;
 mod history;
+mod job;
 mod json;
 mod run;
 mod words;
@@ -17,6 +20,8 @@ use whyidle_experiment::result::Run;
 use crate::{Catalog, TextOptions, page};
 
 pub use benchmark::{benchmark_header, benchmark_row};
+pub use gate::{render_gate_github, render_gate_json, render_gate_markdown, render_gate_text};
+pub use job::{render_job_json, render_job_markdown, render_job_text};
 pub use json::{render_bench_json, render_comparison_json, render_history_json};
 pub use words::{moment, run_failed};
 

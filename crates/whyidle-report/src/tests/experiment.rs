@@ -177,12 +177,13 @@ fn rows() -> Vec<Row> {
         row(3, Some("alike")),
         row(2, Some("unclear")),
         row(1, None),
+        Row { kind: text("verdict"), effect: None, busy: Some(0.31), ..row(6, Some("data.workers")) },
     ]
 }
 
 /// Nothing that has no words, and no value that is missing.
-fn is_worded(page: &str) {
-    let keys = ["bench-", "compare-", "history-", "benchmark-"];
+pub(super) fn is_worded(page: &str) {
+    let keys = ["bench-", "compare-", "gate-", "history-", "job-", "benchmark-"];
     let is_key = |word: &&str| keys.iter().any(|key| word.starts_with(key));
     let left: Vec<&str> = page.split_whitespace().filter(is_key).collect();
     assert!(left.is_empty() && !page.contains(['{', '}', '$']), "{left:?} in\n{page}");

@@ -155,7 +155,7 @@ fn kept(options: &CompareOptions, id: i64, output: &Output) -> Result<Run, u8> {
     };
     match found {
         Some(Entry::Run(run)) => Ok(*run),
-        Some(Entry::Comparison(_)) => Err(refused(Message::new("cli-history-no-run"))),
+        Some(_) => Err(refused(Message::new("cli-history-no-run"))),
         None => Err(refused(Message::new("cli-history-none"))),
     }
 }

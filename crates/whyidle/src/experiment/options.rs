@@ -95,14 +95,18 @@ pub(crate) struct CompareOptions {
 
 /// Options of `history`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  whyidle history\n  whyidle history show 12 -v\n\n\
-    Exit status: 0 shown, 2 bad usage, no such entry, or no readable history.")]
+#[command(after_help = "Examples:\n  whyidle history\n  whyidle history show 12 -v\n  \
+    whyidle history --job $SLURM_JOB_ID\n\n\
+    Exit status: 0 shown, 2 bad usage, no such entry or job, or no readable history.")]
 pub(crate) struct HistoryOptions {
     #[command(subcommand)]
     pub(crate) command: Option<HistoryCommand>,
     /// Show so many entries, the newest first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) limit: u32,
+    /// Report on this job: what all that is known of it comes to
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: Option<String>,
     #[command(flatten)]
     pub(crate) kept: Kept,
     #[command(flatten)]
@@ -112,7 +116,7 @@ pub(crate) struct HistoryOptions {
 /// What to do with the history.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Show a run, or a comparison with its runs
+    /// Show a verdict, a run, or a comparison with its runs
     Show {
         /// Its number
         #[arg(value_name = "N", value_parser = whole::<i64>(1..=i64::MAX))]
@@ -125,7 +129,7 @@ pub(crate) enum HistoryCommand {
 }
 
 /// A share below a half, `2%` or `0.02`.
-fn small_share(text: &str) -> Result<f64, Unfit> {
+pub(super) fn small_share(text: &str) -> Result<f64, Unfit> {
     let value = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
         None => text.trim().parse::<f64>(),

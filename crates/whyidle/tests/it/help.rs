@@ -6,7 +6,8 @@ const SCREEN: (usize, usize) = (40, 100);
 
 #[test]
 fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
-    let live = [&["run"][..], &["attach"], &["check"], &["diagnose"], &["top"], &["bench"], &["compare"]];
+    let live =
+        [&["run"][..], &["attach"], &["check"], &["diagnose"], &["top"], &["bench"], &["compare"], &["gate"]];
     let others = [
         &[][..],
         &["trace"],

@@ -5,6 +5,7 @@
 mod bad_input;
 mod evidence;
 mod experiments;
+mod gate;
 mod help;
 mod instruments;
 mod layering;
