@@ -6,6 +6,7 @@
 //! * [`history`] – where both are kept; [`judged`] – so are verdicts; [`job`] – what all that is known of a job comes to.
 //! * [`gate`] – whether new runs are worse than a baseline; [`documents`], [`lookup`] – where a baseline comes from.
 //! * [`substitute`] – one setting of a command, changed.
+//! * [`written`] – losses that a program writes into files while it runs.
 //! * [`measure`], [`compare`] – run programs; on Linux only, through `whyidle-observe`.
 
 #[cfg(target_os = "linux")]
@@ -23,3 +24,4 @@ pub mod progress;
 pub mod result;
 pub mod stats;
 pub mod substitute;
+pub mod written;

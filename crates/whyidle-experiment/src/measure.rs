@@ -21,6 +21,7 @@ use whyidle_readers::{recording, samples};
 use crate::progress::{Seen, Series};
 use crate::result::{Basis, Ended, GpuUse, Others, Place, Run};
 use crate::stats::steady::{Stalls, Steady, steady};
+use crate::written::Watched;
 
 /// Steady steps, unless told otherwise.
 pub const STEPS: usize = 200;
@@ -51,6 +52,8 @@ pub struct Wanted {
     pub most: Duration,
     /// Which printed numbers are losses and steps.
     pub words: Words,
+    /// Files and folders where it writes its losses, besides what it prints.
+    pub losses: Vec<PathBuf>,
     /// Pass its output on to standard error.
     pub pass_on: bool,
     /// Do not put the start-up hook before it.
@@ -164,6 +167,7 @@ pub fn measure(
     }
     let dir = std::env::current_dir().unwrap_or_default();
     let place = surroundings(&dir);
+    let written = Watched::new(&wanted.losses);
     let before = Look::now();
     let began = clock::now_ns();
     let start = Start {
@@ -206,6 +210,10 @@ pub fn measure(
     let series = seen.series();
     let recorded = recording::read(&recording, None).ok().flatten().unwrap_or_default();
     let signals = read_signals(&recording, &recorded, series.as_ref());
+    let (losses, losses_from) = match written.losses(&wanted.words) {
+        Some((losses, path)) => (losses, Some(path.display().to_string())),
+        None => (seen.losses(), None),
+    };
     let mut run = Run {
         began,
         wall_ns: wall,
@@ -217,7 +225,8 @@ pub fn measure(
         printed_tokens_per_s: seen.rate(|line| line.tokens_per_s),
         gpu: signals.as_ref().and_then(gpu_use),
         peak: seen.peak(),
-        losses: seen.losses(),
+        losses,
+        losses_from,
         ended,
         status: status.filter(|_| by_itself).map(|status| i32::from(shell_status(status))),
         others: of_others(others, &recorded),

@@ -227,9 +227,12 @@ pub struct Run {
     pub gpu: Option<GpuUse>,
     /// Memory on the GPU.
     pub peak: Option<Peak>,
-    /// Losses that were printed, by step.
+    /// Losses that were printed or written, by step.
     #[serde(serialize_with = "losses::write", deserialize_with = "losses::read")]
     pub losses: Vec<Point>,
+    /// The file that they are from; absent where they were printed.
+    #[serde(default)]
+    pub losses_from: Option<String>,
     /// How it ended.
     pub ended: Ended,
     /// Its exit status, where it ended by itself.

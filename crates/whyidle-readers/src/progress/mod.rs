@@ -2,7 +2,9 @@
 //! sizes, losses.
 //!
 //! * [`steps`] – the files that the start-up hook of `whyidle-observe` writes, one line a step.
+//! * [`losses`] – losses in files: TensorBoard, JSON, CSV, logs.
 //! * [`printed`] – what a line of a program's output says.
 
+pub mod losses;
 pub mod printed;
 pub mod steps;

@@ -22,6 +22,8 @@ job-damaged = { $count ->
     [one] 1 entry is damaged and left out
    *[other] { $count } entries are damaged and left out
 }.
+job-time = { $time }
+job-hours = { $hours } h
 job-gpu-time = { $time } of one GPU
 job-gpu-hours = { $hours } GPU-hours
 job-title-waits = what they waited for
@@ -36,3 +38,4 @@ cli-verdict-kept = kept as { $id }: whyidle history show { $id }
 cli-verdict-not-kept = the verdict was not kept in the history: { $reason }
 cli-history-no-job = the history holds nothing of a job "{ $job }"
 cli-history-no-job-hint = A run belongs to the job that WHYIDLE_JOB or the scheduler names when it starts, as SLURM_JOB_ID.
+cli-losses-none = no losses of this run were found in { $paths }: those that it prints count

@@ -22,6 +22,8 @@ job-damaged = 有 { $count ->
     [one] 1 条记录
    *[other] { $count } 条记录
 }已损坏，未计入。
+job-time = { $time }
+job-hours = { $hours } 小时
 job-gpu-time = 单个 GPU 的 { $time }
 job-gpu-hours = { $hours } GPU 小时
 job-title-waits = GPU 在等什么
@@ -36,3 +38,4 @@ cli-verdict-kept = 已存为 { $id }：whyidle history show { $id }
 cli-verdict-not-kept = 诊断结论没有存入历史：{ $reason }
 cli-history-no-job = 历史中没有作业 "{ $job }" 的任何记录
 cli-history-no-job-hint = 运行属于启动时由 WHYIDLE_JOB 或调度器（如 SLURM_JOB_ID）指明的作业。
+cli-losses-none = 在 { $paths } 中没有找到这次运行的 loss：以它打印的为准

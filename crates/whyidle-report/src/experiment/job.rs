@@ -65,7 +65,7 @@ fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
         .name("id", job.id.clone())
         .name("from", words::moment(job.began))
         .name("to", words::moment(job.ended))
-        .time("span", (job.ended - job.began).max(0));
+        .message("span", span((job.ended - job.began).max(0)));
     let mut blocks = vec![Block::Head(say(&head)), Block::Sentence(catalog.sentences(&answer(job)))];
     blocks.push(Block::Note(say(&seen(job))));
     if job.working.is_some() && job.resident.is_some() {
@@ -109,10 +109,20 @@ fn line(part: &Part, catalog: &Catalog) -> Vec<String> {
     ]
 }
 
-/// `3.2 GPU-hours`, or a time of less than an hour.
-fn gpu_time(ns: i64) -> Message {
+/// Hours, or a time of less than one.
+fn span(ns: i64) -> Message {
     let hours = ns as f64 / HOUR;
     if hours < 1.0 {
+        Message::new("job-time").time("time", ns)
+    } else {
+        Message::new("job-hours").with("hours", words::figure(hours))
+    }
+}
+
+/// `3.2 GPU-hours`, or a time of less than a hundredth of one.
+fn gpu_time(ns: i64) -> Message {
+    let hours = ns as f64 / HOUR;
+    if hours < 0.01 {
         Message::new("job-gpu-time").time("time", ns)
     } else {
         Message::new("job-gpu-hours").with("hours", words::figure(hours))

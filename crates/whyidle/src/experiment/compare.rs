@@ -64,6 +64,7 @@ fn together(options: &CompareOptions, output: &Output) -> Result<u8, u8> {
                 .name("side", side_name(*is_b))
                 .time("time", run.step_ns().unwrap_or(run.wall_ns));
             output.hint(&ran);
+            running::without_losses(run, &options.measuring, output);
         }
         Event::Running(..) => {}
     })

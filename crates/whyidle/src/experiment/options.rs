@@ -18,6 +18,9 @@ pub(crate) struct Measuring {
     /// What the program prints right before a loss [default: usual forms]
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) loss: Option<String>,
+    /// Where it writes losses: a file or folder with TensorBoard's events, JSON or CSV; repeatable
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
+    pub(crate) losses: Vec<PathBuf>,
     /// What it prints right before the number of a step [default: usual forms]
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) step: Option<String>,

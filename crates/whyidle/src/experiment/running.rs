@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use whyidle_diagnosis::Message;
 use whyidle_experiment::measure::{self, MeasureError, Wanted};
+use whyidle_experiment::result::Run;
 use whyidle_observe::captured::Requests;
 use whyidle_observe::turn::{NoTurn, Turn, gpus};
 use whyidle_readers::progress::printed::Words;
@@ -56,9 +57,18 @@ pub(super) fn wanted(
         least: if measuring.steps.is_some() { Duration::ZERO } else { measure::LEAST },
         most: measuring.for_,
         words: Words { loss: measuring.loss.clone(), step: measuring.step.clone() },
+        losses: measuring.losses.clone(),
         pass_on: false,
         no_hook: measuring.no_hook,
         log,
+    }
+}
+
+/// Says that losses were to be had from files, and were not.
+pub(super) fn without_losses(run: &Run, measuring: &Measuring, output: &Output) {
+    if !measuring.losses.is_empty() && run.losses_from.is_none() {
+        let paths: Vec<String> = measuring.losses.iter().map(|path| path.display().to_string()).collect();
+        output.say(&Message::new("cli-losses-none").name("paths", paths.join(", ")));
     }
 }
 

@@ -302,7 +302,10 @@ fn verdicts_of_runs_are_kept_with_their_job() {
         println!("skipped: no verdict is reached here: {}", kept.out);
         return;
     }
-    let said: Value = serde_json::from_str(&kept.out[kept.out.find("{\n").unwrap()..]).unwrap();
+    // The program prints before and after it.
+    let printed = &kept.out[kept.out.find("{\n").unwrap()..];
+    let mut documents = serde_json::Deserializer::from_str(printed).into_iter::<Value>();
+    let said = documents.next().unwrap().unwrap();
     let shown = place.json(&["history", "show", "1", "--format", "json"]);
     assert_eq!((&shown["verdict"], &shown["ledger"]), (&said["verdict"], &said["ledger"]));
     assert_eq!(run(&["--no-history"]).status, Some(0));

@@ -162,6 +162,7 @@ mod linux {
             let time = run.step_ns().unwrap_or(run.wall_ns);
             let ran = Message::new("cli-gate-ran").count("run", nth).count("most", options.runs);
             output.hint(&ran.time("time", time));
+            running::without_losses(&run, &options.measuring, output);
             let is_over = !serves(&run);
             runs.push(run);
             if is_over {

@@ -40,10 +40,10 @@ pub(crate) enum GateFormat {
 #[command(after_help = "Examples:\n  whyidle gate --save baseline.json -- python train.py\n  \
     whyidle gate --baseline baseline.json --max-regression 5% -- python train.py\n  \
     whyidle gate --baseline v1.2 --run last --format github\n\n\
-    Exit status: 0 within the limit (or a baseline was saved), 1 a regression beyond it, 2 bad usage or \
-    unreadable input, 3 the evidence does not tell: too few runs, another machine, a failed run.")]
+    Exit status: 0 within the limit (or saved), 1 a regression beyond it, 2 bad usage or unreadable input, \
+    3 cannot tell: too few runs, another machine, a failed run.")]
 pub(crate) struct GateOptions {
-    /// What to hold it against: a number of the history, a commit, a file; repeatable
+    /// A number of the history, a commit, or a file; repeatable
     #[arg(long, value_name = "REF", required_unless_present = "save")]
     pub(crate) baseline: Vec<String>,
     /// How much worse it may be
@@ -55,10 +55,10 @@ pub(crate) struct GateOptions {
     /// Run the command so many times
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1..=1_000))]
     pub(crate) runs: u32,
-    /// Judge this run of the history instead, or the last ones; repeatable
+    /// Judge this run of the history instead; repeatable
     #[arg(long, value_name = "N|last", conflicts_with = "command")]
     pub(crate) run: Vec<String>,
-    /// Write the new runs to this file: the next baseline
+    /// Write the new runs there: the next baseline
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
     /// Judge also across different machines
