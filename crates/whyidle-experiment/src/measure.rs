@@ -34,6 +34,8 @@ pub const MOST: Duration = Duration::from_secs(300);
 const ASK_EVERY: Duration = Duration::from_millis(250);
 /// The asking may take one part in so many of the time.
 const ASKING_SHARE: u32 = 100;
+/// Makes Python print at once.
+const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 /// What PyTorch and CUDA say when memory is out.
 const OUT_OF_MEMORY: [&str; 3] = ["OutOfMemoryError", "CUDA out of memory", "CUDA error: out of memory"];
 
@@ -160,10 +162,18 @@ pub fn measure(
     let recorder = Recorder::create(&recording).map_err(unwritten(&recording))?;
     let mut environment: BTreeMap<String, String> = wanted.environment.clone();
     // A program that writes into a pipe holds lines back otherwise, and their times would say nothing.
-    environment.entry("PYTHONUNBUFFERED".to_owned()).or_insert_with(|| "1".to_owned());
+    let mut added = Vec::new();
+    if std::env::var_os(UNBUFFERED).is_none() && !environment.contains_key(UNBUFFERED) {
+        environment.insert(UNBUFFERED.to_owned(), "1".to_owned());
+        added.push(format!("{UNBUFFERED}=1"));
+    }
     if let Some(hook) = &hook {
         let own = environment.get("PYTHONPATH").cloned().or_else(|| std::env::var("PYTHONPATH").ok());
-        environment.extend(hook.environment(own.as_deref()).map(|(name, value)| (name.to_owned(), value)));
+        for (name, value) in hook.environment(own.as_deref()) {
+            // Its value names a folder that is gone when the run is over.
+            added.push(name.to_owned());
+            environment.insert(name.to_owned(), value);
+        }
     }
     let dir = std::env::current_dir().unwrap_or_default();
     let place = surroundings(&dir);
@@ -232,6 +242,7 @@ pub fn measure(
         others: of_others(others, &recorded),
         log: Some(wanted.log.display().to_string()),
         hook_errors: seen.hook_errors(),
+        added,
         steps_per_figure: 1,
         ..Run::default()
     };

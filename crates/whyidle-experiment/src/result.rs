@@ -243,6 +243,9 @@ pub struct Run {
     pub log: Option<String>,
     /// Failures inside the start-up hook.
     pub hook_errors: u64,
+    /// Variables that were set so that its steps can be seen: `NAME=value`, or a name alone where the value was of this run.
+    #[serde(default)]
+    pub added: Vec<String>,
     /// The step times behind `steady`, for judging stalls together with other runs; not kept.
     #[serde(skip)]
     pub series: Vec<i64>,

@@ -1,6 +1,8 @@
 # Verdicts in the history, and a job as a whole.
 
 history-verdict = [verdict: the GPU works { $busy }; { $cause }]
+bench-added = Set for the program, so that its steps can be seen: { $list }.
+bench-losses-from = Its losses are those in { $path }.
 job-head = job { $id } · { $from } to { $to } UTC · { $span }
 job-working = The GPUs worked { $share } of the time that was seen.
 job-resident = There was something on the GPU { $share } of the time that was seen; how much of that was work, only a verdict tells.

@@ -1,6 +1,8 @@
 # 历史中的诊断结论，以及一个作业的总体情况。
 
 history-verdict = [结论：GPU 有效工作 { $busy }；{ $cause }]
+bench-added = 为看到训练步而替程序设置的变量：{ $list }。
+bench-losses-from = loss 取自 { $path }。
 job-head = 作业 { $id } · { $from } 至 { $to } UTC · { $span }
 job-working = 在观察到的时间里，GPU 有效工作占 { $share }。
 job-resident = 在观察到的时间里，GPU 驻留占 { $share }；其中多少是有效工作，只有诊断结论才能说明。

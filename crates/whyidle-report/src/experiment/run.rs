@@ -30,6 +30,13 @@ pub(super) fn blocks(run: &Run, id: Option<i64>, catalog: &Catalog, verbose: boo
     if verbose {
         blocks.push(Block::Title(catalog.word("bench-title-place")));
         blocks.push(Block::Table(place(run, catalog)));
+        if !run.added.is_empty() {
+            let list = run.added.iter().cloned().map(Arg::Name).collect();
+            blocks.push(Block::Note(say(&Message::new("bench-added").with("list", Arg::List(list)))));
+        }
+        if let Some(path) = &run.losses_from {
+            blocks.push(Block::Note(say(&Message::new("bench-losses-from").name("path", path))));
+        }
     }
     blocks.push(Block::Title(catalog.word("bench-title-kept")));
     blocks.push(Block::Code(vec![run.shown()]));

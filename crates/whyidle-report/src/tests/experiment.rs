@@ -73,6 +73,8 @@ fn full() -> Run {
         others: Others { cores: 1.6, names: vec![(text("rustc"), 1.5)], on_gpu: vec![(0, 99)] },
         log: Some(text("/tmp/1.log")),
         hook_errors: 3,
+        added: vec![text("PYTHONUNBUFFERED=1"), text("PYTHONPATH")],
+        losses_from: Some(text("runs/metrics.csv")),
         ..Run::default()
     }
 }

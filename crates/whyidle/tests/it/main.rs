@@ -27,3 +27,4 @@ mod torch;
 mod verdicts;
 mod watching;
 mod what_if;
+mod written;
