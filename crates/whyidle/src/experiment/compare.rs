@@ -18,7 +18,7 @@ use whyidle_report::{
 };
 
 use super::options::CompareOptions;
-use super::{bench, open, places, running, unusable};
+use super::{bench, open, open_to_read, places, running, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -149,7 +149,7 @@ fn apart(options: &CompareOptions, what: [&String; 2], output: &Output) -> Resul
 
 fn kept(options: &CompareOptions, id: i64, output: &Output) -> Result<Run, u8> {
     let (path, _) = places(&options.kept, output)?;
-    let found = open(&path, output)?.entry(id).map_err(|error| unusable(&error, output))?;
+    let found = open_to_read(&path, output)?.entry(id).map_err(|error| unusable(&error, output))?;
     let refused = |message: Message| {
         output.error(&message.name("id", id.to_string()), Some(&Message::new("cli-history-none-hint")));
         UNREADABLE

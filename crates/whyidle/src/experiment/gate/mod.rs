@@ -23,7 +23,7 @@ mod linux {
         render_bench_json, render_gate_github, render_gate_json, render_gate_markdown, render_gate_text,
     };
 
-    use super::super::{bench, open, places, running, unusable};
+    use super::super::{bench, open, open_to_read, places, running, unusable};
     use super::baseline::Search;
     use super::options::{GateFormat, GateOptions, MetricName};
     use crate::output::Output;
@@ -42,7 +42,11 @@ mod linux {
 
     fn gate(options: &GateOptions, output: &Output) -> Result<u8, u8> {
         let (path, logs) = places(&options.kept, output)?;
-        let mut history = if path.exists() { Some(open(&path, output)?) } else { None };
+        let mut history = match path.exists() {
+            true if options.command.is_empty() => Some(open_to_read(&path, output)?),
+            true => Some(open(&path, output)?),
+            false => None,
+        };
         // Before anything runs: a baseline that is not there costs no five runs.
         let given = match &options.command[..] {
             [] => Some(kept(options, history.as_ref(), output)?),
