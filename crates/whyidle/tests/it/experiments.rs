@@ -289,7 +289,7 @@ fn verdicts_of_runs_are_kept_with_their_job() {
     let place = Place::new();
     let run = |more: &[&str]| -> Run {
         let args =
-            [&["run", "--no-trace", "--for", "3s", "--stop", "--format", "json"], more, &["--"]].concat();
+            [&["run", "--no-trace", "--for", "6s", "--stop", "--format", "json"], more, &["--"]].concat();
         place
             .whyidle(&[&args[..], &[&python, &program]].concat())
             .env("WHYIDLE_JOB", "4711")
