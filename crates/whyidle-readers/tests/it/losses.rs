@@ -8,11 +8,11 @@ use whyidle_readers::progress::printed::Words;
 use super::mutations::{Dice, damage};
 
 fn file(name: &str) -> Vec<u8> {
-    fs::read(format!("{}/testdata/losses/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read(format!("{}/testdata/losses/{name}", env!("CARGO_MANIFEST_DIR"))).expect("the file")
 }
 
 fn found(bytes: &[u8], from: usize) -> Found {
-    read(bytes, from, &Words::default()).unwrap()
+    read(bytes, from, &Words::default()).expect("losses")
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn scalars_of_tensorboard_are_read_in_both_their_forms() {
     assert_eq!((tensors.name.as_str(), tensors.points.len(), tensors.points[1]), ("loss", 6, (1.0, 0.5)));
     assert!(tensors.points[4].1.is_nan());
     let words = Words { loss: Some("val/loss".to_owned()), step: None };
-    assert!(read(&events, 0, &words).unwrap().points.iter().all(|(_, loss)| *loss == 9.0));
+    assert!(read(&events, 0, &words).expect("losses").points.iter().all(|(_, loss)| *loss == 9.0));
 }
 
 /// A file that grows: what is there is read, however far it has come, and what was there before does not count.
@@ -79,7 +79,7 @@ fn fields_that_make_no_sense_are_no_losses() {
         let mut bytes = Vec::new();
         let mut at = 0;
         while at + 12 <= seed.len() {
-            let length = u64::from_le_bytes(seed[at..at + 8].try_into().unwrap()) as usize;
+            let length = u64::from_le_bytes(seed[at..at + 8].try_into().expect("eight bytes")) as usize;
             let data = damage(&mut dice, &seed[at + 12..at + 12 + length]);
             let head = (data.len() as u64).to_le_bytes();
             bytes.extend([&head[..], &masked(&head), &data, &masked(&data)].concat());
