@@ -262,7 +262,7 @@ impl History {
             revision: judged.place.revision(),
             step_ns: Some(judged.verdict.step.unprofiled.ns),
             answer: Some(judged.verdict.ruling.primary.to_owned()),
-            busy: Some(judged.verdict.working_share),
+            busy: Some(judged.verdict.working_share).filter(|share| share.is_finite()),
             seen_ns: Some(judged.seen_ns),
             ..Row::default()
         };

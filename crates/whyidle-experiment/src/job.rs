@@ -177,8 +177,11 @@ impl Gathered {
     fn verdict(&mut self, row: &Row, judged: &Judged) {
         let (verdict, seen) = (&judged.verdict, judged.gpu_ns());
         self.ended = self.ended.max(judged.began.saturating_add(judged.seen_ns));
-        self.parts.push(part(row, judged.seen_ns, judged.gpus, Some(verdict.working_share)));
-        self.working.add(verdict.working_share.clamp(0.0, 1.0), seen);
+        // Without a GPU it is no number.
+        let working = Some(verdict.working_share).filter(|share| share.is_finite());
+        self.parts.push(part(row, judged.seen_ns, judged.gpus, working));
+        let Some(working) = working else { return };
+        self.working.add(working.clamp(0.0, 1.0), seen);
         for line in verdict.ledger.iter().filter(|line| line.kind == LineKind::Waiting) {
             *self.waits.entry(line.id).or_default() += line.share * seen;
         }

@@ -129,6 +129,21 @@ fn a_job_is_what_was_seen_of_it_weighted_by_gpu_time() {
     assert_eq!(job(&history, "none").unwrap(), None);
 }
 
+/// Without a GPU a verdict knows no share of working: it comes back as it was, and says nothing of waste.
+#[test]
+fn a_verdict_without_a_gpu_is_kept_and_wastes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut history = History::open(&dir.path().join("history.db")).unwrap().of(Some("7".to_owned()));
+    let mut unknown = judged(S, 9, 0, 0.5, "host.contention", None);
+    (unknown.verdict.working_share, unknown.verdict.resident_share) = (f64::NAN, f64::NAN);
+    let id = history.add_verdict(&unknown).unwrap();
+    let Some(Entry::Verdict(read)) = history.entry(id).unwrap() else { panic!("the verdict") };
+    assert!(read.verdict.working_share.is_nan() && read.verdict.ledger == unknown.verdict.ledger);
+    assert_eq!(history.list(None, 1).unwrap()[0].busy, None);
+    let found = job(&history, "7").unwrap().unwrap();
+    assert_eq!((found.working, found.waste_gpu_ns, found.parts[0].busy), (None, 0, None));
+}
+
 #[test]
 fn measured_runs_count_by_their_steady_steps_and_damage_is_left_out() {
     let dir = tempfile::tempdir().unwrap();

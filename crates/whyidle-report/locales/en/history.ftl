@@ -1,6 +1,7 @@
 # Verdicts in the history, and a job as a whole.
 
 history-verdict = [verdict: the GPU works { $busy }; { $cause }]
+history-verdict-bare = [verdict: { $cause }]
 bench-added = Set for the program, so that its steps can be seen: { $list }.
 bench-losses-from = Its losses are those in { $path }.
 job-head = job { $id } · { $from } to { $to } UTC · { $span }

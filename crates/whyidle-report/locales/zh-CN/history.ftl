@@ -1,6 +1,7 @@
 # 历史中的诊断结论，以及一个作业的总体情况。
 
 history-verdict = [结论：GPU 有效工作 { $busy }；{ $cause }]
+history-verdict-bare = [结论：{ $cause }]
 bench-added = 为看到训练步而替程序设置的变量：{ $list }。
 bench-losses-from = loss 取自 { $path }。
 job-head = 作业 { $id } · { $from } 至 { $to } UTC · { $span }

@@ -38,7 +38,10 @@ fn line(row: &Row, catalog: &Catalog) -> Vec<String> {
 
 /// What a verdict says in brief: `[verdict: GPU works 31 %; loader workers]`.
 fn verdict(row: &Row, cause: &str, catalog: &Catalog) -> String {
-    let said = Message::new("history-verdict").share("busy", row.busy.unwrap_or(0.0));
+    let said = match row.busy {
+        Some(busy) => Message::new("history-verdict").share("busy", busy),
+        None => Message::new("history-verdict-bare"),
+    };
     catalog.message(&said.name("cause", catalog.cause(cause)))
 }
 

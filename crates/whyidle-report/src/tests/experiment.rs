@@ -180,6 +180,7 @@ fn rows() -> Vec<Row> {
         row(2, Some("unclear")),
         row(1, None),
         Row { kind: text("verdict"), effect: None, busy: Some(0.31), ..row(6, Some("data.workers")) },
+        Row { kind: text("verdict"), effect: None, busy: None, ..row(7, Some("host.sync")) },
     ]
 }
 
