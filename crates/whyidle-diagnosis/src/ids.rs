@@ -40,6 +40,11 @@ pub(crate) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Id, D::Er
     known(&text).ok_or_else(|| D::Error::custom("not an id"))
 }
 
+/// Reads a share that may be unknown: what is no number is written as nothing.
+pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
 /// Reads a limit: a time and the cause that sets it.
 pub(crate) fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(i64, Id)>, D::Error> {
     let limit = Option::<(i64, String)>::deserialize(deserializer)?;

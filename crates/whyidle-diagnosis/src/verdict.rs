@@ -506,8 +506,10 @@ pub struct Verdict {
     /// The step.
     pub step: Step,
     /// Share of the unprofiled step in which the GPU worked (collectives excluded).
+    #[serde(deserialize_with = "ids::share")]
     pub working_share: f64,
     /// Share of the unprofiled step in which anything was resident.
+    #[serde(deserialize_with = "ids::share")]
     pub resident_share: f64,
     /// Where the step goes. Working lines first, then waits, then the rest, each largest first.
     pub ledger: Vec<Line>,

@@ -5,17 +5,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::comparison::{Comparison, Finish};
 use crate::differential::Differential;
 use crate::fix::Fix;
+use crate::judged::Judged;
 use crate::result::Run;
 use crate::sweep::Sweep;
 
 /// Version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// So long another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -31,11 +32,23 @@ const TABLES: &str = "
         step_ns INTEGER,
         effect REAL,
         answer TEXT,
-        ended TEXT
+        ended TEXT,
+        job TEXT,
+        busy REAL,
+        seen_ns INTEGER
     ) STRICT;
+    CREATE INDEX entries_by_job ON entries (job, id) WHERE job IS NOT NULL;
     CREATE INDEX entries_by_parent ON entries (parent, id);
     -- Apart, so that a list reads no more than it shows.
     CREATE TABLE bodies (id INTEGER PRIMARY KEY REFERENCES entries (id), body TEXT NOT NULL) STRICT;
+";
+
+/// What version 2 has beyond version 1. Whatever is added later goes into a step of its own.
+const FROM_1: &str = "
+    ALTER TABLE entries ADD COLUMN job TEXT;
+    ALTER TABLE entries ADD COLUMN busy REAL;
+    ALTER TABLE entries ADD COLUMN seen_ns INTEGER;
+    CREATE INDEX entries_by_job ON entries (job, id) WHERE job IS NOT NULL;
 ";
 
 /// Why the history does not serve.
@@ -84,6 +97,8 @@ pub enum Entry {
     Fix(Box<Fix>),
     /// A sweep.
     Sweep(Box<Sweep>),
+    /// A verdict.
+    Verdict(Box<Judged>),
 }
 
 /// What consists of several runs.
@@ -136,7 +151,7 @@ pub struct ComeTo {
 pub struct Row {
     /// Its number.
     pub id: i64,
-    /// `run`, or the id of a [`Kind`].
+    /// `run`, `verdict`, or the id of a [`Kind`].
     pub kind: String,
     /// Of a run that belongs to a comparison: `A3`, the side and the pair.
     pub label: Option<String>,
@@ -150,10 +165,16 @@ pub struct Row {
     pub step_ns: Option<i64>,
     /// Effect of B.
     pub effect: Option<f64>,
-    /// Id of the answer of a comparison.
+    /// Id of the answer of a comparison; primary cause of a verdict.
     pub answer: Option<String>,
     /// Id of how it ended; none of a comparison that was cut off.
     pub ended: Option<String>,
+    /// The job that it belongs to.
+    pub job: Option<String>,
+    /// Of a verdict the share of working, of a run the share with something on the GPU.
+    pub busy: Option<f64>,
+    /// How long it was seen, ns: of a run from its start to the end of the measurement.
+    pub seen_ns: Option<i64>,
 }
 
 /// An open history.
@@ -161,6 +182,10 @@ pub struct Row {
 pub struct History {
     connection: Connection,
     path: PathBuf,
+    /// Version of its tables: an older one where the file may not be written.
+    version: i64,
+    /// The job that whatever is written belongs to.
+    job: Option<String>,
 }
 
 /// Where the history is kept, and the output of programs beside it: `$XDG_DATA_HOME/whyidle`, or
@@ -185,12 +210,51 @@ impl History {
         }
         let failed = |source| HistoryError::Database { path: path.to_owned(), source };
         let connection = Connection::open(path).map_err(failed)?;
-        let mut history = Self { connection, path: path.to_owned() };
-        let version = history.prepare().map_err(failed)?;
-        if version > VERSION {
-            return Err(HistoryError::Newer { path: path.to_owned() });
+        let mut history = Self { connection, path: path.to_owned(), version: 0, job: None };
+        history.version = history.prepare().map_err(failed)?;
+        history.known()
+    }
+
+    /// Opens the history at `path`, which is there, to look at it: also where it may not be written, as it then is.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_read(path: &Path) -> Result<Self, HistoryError> {
+        match Self::open(path) {
+            Err(HistoryError::Database { source, .. }) if is_unwritable(&source) => Self::as_it_is(path),
+            other => other,
         }
-        Ok(history)
+    }
+
+    /// Without lock, log or change.
+    fn as_it_is(path: &Path) -> Result<Self, HistoryError> {
+        let failed = |source| HistoryError::Database { path: path.to_owned(), source };
+        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut uri = "file://".to_owned();
+        for byte in full.as_os_str().as_encoded_bytes() {
+            if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
+                uri.push(char::from(*byte));
+            } else {
+                uri += &format!("%{byte:02X}");
+            }
+        }
+        uri += "?immutable=1";
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
+        let version =
+            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
+        Self { connection, path: path.to_owned(), version, job: None }.known()
+    }
+
+    fn known(self) -> Result<Self, HistoryError> {
+        if self.version > VERSION { Err(HistoryError::Newer { path: self.path }) } else { Ok(self) }
+    }
+
+    /// Whatever is written from now on belongs to `job`.
+    #[must_use]
+    pub fn of(mut self, job: Option<String>) -> Self {
+        self.job = job;
+        self
     }
 
     /// Settings and tables; the version of the file.
@@ -202,12 +266,17 @@ impl History {
         self.connection.pragma_update(None, "synchronous", "full")?;
         let version =
             |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
-        if version(&self.connection)? == 0_i64 {
-            // Two programs may come here at once: the second finds the tables made.
+        if (0..VERSION).contains(&version(&self.connection)?) {
+            // Two programs may come here at once: the second finds the tables made. Whoever is killed before the commit
+            // leaves the file as it was.
             let making =
                 self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            if version(&making)? == 0 {
-                making.execute_batch(TABLES)?;
+            match version(&making)? {
+                0 => making.execute_batch(TABLES)?,
+                1 => making.execute_batch(FROM_1)?,
+                _ => {}
+            }
+            if version(&making)? < VERSION {
                 making.pragma_update(None, "user_version", VERSION)?;
             }
             making.commit()?;
@@ -220,21 +289,38 @@ impl History {
     /// # Errors
     /// Where it cannot be written.
     pub fn add_run(&mut self, run: &Run, of: Option<(i64, &str)>) -> Result<i64, HistoryError> {
-        let revision = run.place.commit.as_ref().map(|commit| {
-            let short: String = commit.chars().take(10).collect();
-            short + if run.place.dirty == Some(true) { "+" } else { "" }
-        });
         let row = Row {
             kind: "run".to_owned(),
             label: of.map(|(_, label)| label.to_owned()),
             began: run.began,
             command: run.shown(),
-            revision,
+            revision: run.place.revision(),
             step_ns: run.step_ns(),
             ended: Some(run.ended.id().to_owned()),
+            busy: run.gpu.map(|gpu| gpu.resident),
+            seen_ns: Some(run.wall_ns),
             ..Row::default()
         };
         self.add(&row, of.map(|(parent, _)| parent), run)
+    }
+
+    /// Writes a verdict. Its number.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn add_verdict(&mut self, judged: &Judged) -> Result<i64, HistoryError> {
+        let row = Row {
+            kind: "verdict".to_owned(),
+            began: judged.began,
+            command: judged.shown(),
+            revision: judged.place.revision(),
+            step_ns: Some(judged.verdict.step.unprofiled.ns),
+            answer: Some(judged.verdict.ruling.primary.to_owned()),
+            busy: Some(judged.verdict.working_share).filter(|share| share.is_finite()),
+            seen_ns: Some(judged.seen_ns),
+            ..Row::default()
+        };
+        self.add(&row, None, judged)
     }
 
     /// Writes something that consists of several runs before the first of them, so that they can be kept with it: when
@@ -272,11 +358,12 @@ impl History {
 
     fn add(&mut self, row: &Row, parent: Option<i64>, body: &impl Serialize) -> Result<i64, HistoryError> {
         let body = body_of(0, body)?;
+        let job = self.job.clone();
         let write = |connection: &mut Connection| {
             let writing = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             writing.execute(
-                "INSERT INTO entries (parent, kind, label, began, command, revision, step_ns, ended) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO entries (parent, kind, label, began, command, revision, step_ns, ended, answer, busy, \
+                 seen_ns, job) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 params![
                     parent,
                     row.kind,
@@ -285,7 +372,11 @@ impl History {
                     row.command,
                     row.revision,
                     row.step_ns,
-                    row.ended
+                    row.ended,
+                    row.answer,
+                    row.busy,
+                    row.seen_ns,
+                    job,
                 ],
             )?;
             let id = writing.last_insert_rowid();
@@ -301,12 +392,29 @@ impl History {
     /// # Errors
     /// Where they cannot be read.
     pub fn list(&self, of: Option<i64>, limit: u32) -> Result<Vec<Row>, HistoryError> {
+        self.rows("parent IS ?1", params![of, limit])
+    }
+
+    /// The last `limit` entries of the job `job`, the newest first, those that belong to comparisons among them.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn of_job(&self, job: &str, limit: u32) -> Result<Vec<Row>, HistoryError> {
+        if self.version < 2 {
+            return Ok(Vec::new());
+        }
+        self.rows("job = ?1", params![job, limit])
+    }
+
+    /// The last `?2` entries for which `which` holds.
+    fn rows(&self, which: &str, with: &[&dyn rusqlite::ToSql]) -> Result<Vec<Row>, HistoryError> {
+        let later = if self.version < 2 { "NULL, NULL, NULL" } else { "job, busy, seen_ns" };
         let read = || {
-            let mut statement = self.connection.prepare(
-                "SELECT id, kind, label, began, command, revision, step_ns, effect, answer, ended \
-                 FROM entries WHERE parent IS ?1 ORDER BY id DESC LIMIT ?2",
-            )?;
-            let rows = statement.query_map(params![of, limit], |row| {
+            let mut statement = self.connection.prepare(&format!(
+                "SELECT id, kind, label, began, command, revision, step_ns, effect, answer, ended, {later} \
+                 FROM entries WHERE {which} ORDER BY id DESC LIMIT ?2",
+            ))?;
+            let rows = statement.query_map(with, |row| {
                 Ok(Row {
                     id: row.get(0)?,
                     kind: row.get(1)?,
@@ -318,6 +426,9 @@ impl History {
                     effect: row.get(7)?,
                     answer: row.get(8)?,
                     ended: row.get(9)?,
+                    job: row.get(10)?,
+                    busy: row.get(11)?,
+                    seen_ns: row.get(12)?,
                 })
             })?;
             rows.collect::<rusqlite::Result<Vec<Row>>>()
@@ -341,6 +452,7 @@ impl History {
             Some(Kind::Differential) => Entry::Differential(Box::new(parsed(id, &body)?)),
             Some(Kind::Fix) => Entry::Fix(Box::new(parsed(id, &body)?)),
             Some(Kind::Sweep) => Entry::Sweep(Box::new(parsed(id, &body)?)),
+            None if kind == "verdict" => Entry::Verdict(Box::new(parsed(id, &body)?)),
             None => Entry::Run(Box::new(parsed(id, &body)?)),
         }))
     }
@@ -351,9 +463,23 @@ impl History {
         &self.path
     }
 
+    /// Asks the database.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, HistoryError> {
+        question(&self.connection).map_err(|source| self.failed(source))
+    }
+
     fn failed(&self, source: rusqlite::Error) -> HistoryError {
         HistoryError::Database { path: self.path.clone(), source }
     }
+}
+
+/// The file or its folder may not be written.
+fn is_unwritable(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode as Code;
+    matches!(error.sqlite_error_code(), Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied))
 }
 
 fn body_of(id: i64, body: &impl Serialize) -> Result<String, HistoryError> {
@@ -422,6 +548,24 @@ mod tests {
         let newer = dir.path().join("newer");
         Connection::open(&newer)?.pragma_update(None, "user_version", 9)?;
         assert!(matches!(History::open(&newer), Err(HistoryError::Newer { .. })));
+        Ok(())
+    }
+
+    #[test]
+    fn a_history_that_may_not_be_written_is_looked_at_as_it_is() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        // What SQLite would take for options, and what is no URI as it stands.
+        let path = dir.path().join("a?mode=rw#b %41.db");
+        std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/history_version_1.db"), &path)?;
+        let before = std::fs::read(&path)?;
+        let history = History::as_it_is(&path)?;
+        assert_eq!(history.list(None, 10)?.iter().map(|row| row.id).collect::<Vec<_>>(), [2, 1]);
+        assert!(matches!(history.entry(1)?, Some(Entry::Run(_))) && history.of_job("x", 9)?.is_empty());
+        let mut history = history;
+        assert!(history.add_run(&Run::default(), None).is_err());
+        drop(history);
+        assert_eq!(std::fs::read(&path)?, before);
+        assert_eq!(std::fs::read_dir(dir.path())?.count(), 1, "nothing was made beside it");
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use whyidle_observe::hook::Hook;
 use whyidle_observe::launch::shell_status;
 use whyidle_observe::neighbours::{Look, Neighbours};
 use whyidle_observe::ondemand::{self, Listener};
-use whyidle_observe::surroundings::surroundings;
+use whyidle_observe::surroundings::{Surroundings, surroundings};
 use whyidle_observe::tracing::{listen, trace};
 use whyidle_observe::{Flow, Options, Progress, Recorder, Scratch, Summary, Watch, clock};
 use whyidle_readers::progress::printed::{Printed, Words};
@@ -25,6 +25,7 @@ use crate::progress::{Seen, Series};
 use crate::result::{Basis, Ended, GpuUse, Others, Place, Run};
 use crate::stats::steady::{Stalls, Steady, steady};
 use crate::tries::Try;
+use crate::written::Watched;
 
 /// Steady steps, unless told otherwise.
 pub const STEPS: usize = 200;
@@ -37,6 +38,8 @@ pub const MOST: Duration = Duration::from_secs(300);
 const ASK_EVERY: Duration = Duration::from_millis(250);
 /// The asking may take one part in so many of the time.
 const ASKING_SHARE: u32 = 100;
+/// Makes Python print at once.
+const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 /// What PyTorch and CUDA say when memory is out.
 const OUT_OF_MEMORY: [&str; 3] = ["OutOfMemoryError", "CUDA out of memory", "CUDA error: out of memory"];
 
@@ -57,6 +60,8 @@ pub struct Wanted {
     pub tries: Vec<Try>,
     /// Which printed numbers are losses and steps.
     pub words: Words,
+    /// Files and folders where it writes its losses, besides what it prints.
+    pub losses: Vec<PathBuf>,
     /// Pass its output on to standard error.
     pub pass_on: bool,
     /// Do not put the start-up hook before it.
@@ -206,7 +211,11 @@ pub fn measure(
     let recorder = Recorder::create(&recording).map_err(unwritten(&recording))?;
     let mut environment: BTreeMap<String, String> = wanted.environment.clone();
     // A program that writes into a pipe holds lines back otherwise, and their times would say nothing.
-    environment.entry("PYTHONUNBUFFERED".to_owned()).or_insert_with(|| "1".to_owned());
+    let mut added = Vec::new();
+    if std::env::var_os(UNBUFFERED).is_none() && !environment.contains_key(UNBUFFERED) {
+        environment.insert(UNBUFFERED.to_owned(), "1".to_owned());
+        added.push(format!("{UNBUFFERED}=1"));
+    }
     for change in &wanted.tries {
         change.put(&mut environment, |name| std::env::var(name).ok());
     }
@@ -218,13 +227,18 @@ pub fn measure(
             environment.insert(name.to_owned(), value);
         }
         let own = environment.get("PYTHONPATH").cloned().or_else(|| std::env::var("PYTHONPATH").ok());
-        environment.extend(hook.environment(own.as_deref()).map(|(name, value)| (name.to_owned(), value)));
+        for (name, value) in hook.environment(own.as_deref()) {
+            // Its value names a folder that is gone when the run is over.
+            added.push(name.to_owned());
+            environment.insert(name.to_owned(), value);
+        }
     }
     for (name, value) in listener.iter().flat_map(Listener::environment) {
         environment.insert(name.to_owned(), value);
     }
     let dir = std::env::current_dir().unwrap_or_default();
     let place = surroundings(&dir);
+    let written = Watched::new(&wanted.losses);
     let before = Look::now();
     let began = clock::now_ns();
     let start = Start {
@@ -279,6 +293,10 @@ pub fn measure(
     let series = seen.series();
     let recorded = recording::read(&recording, None).ok().flatten().unwrap_or_default();
     let signals = read_signals(&recording, &recorded, series.as_ref());
+    let (losses, losses_from) = match written.losses(&wanted.words) {
+        Some((losses, path)) => (losses, Some(path.display().to_string())),
+        None => (seen.losses(), None),
+    };
     let mut run = Run {
         began,
         wall_ns: wall,
@@ -290,7 +308,8 @@ pub fn measure(
         printed_tokens_per_s: seen.rate(|line| line.tokens_per_s),
         gpu: signals.as_ref().and_then(gpu_use),
         peak: seen.peak(),
-        losses: seen.losses(),
+        losses,
+        losses_from,
         ended,
         status: status.filter(|_| by_itself).map(|status| i32::from(shell_status(status))),
         others: of_others(others, &recorded),
@@ -298,6 +317,7 @@ pub fn measure(
         hook_errors: seen.hook_errors(),
         tries: wanted.tries.clone(),
         tried: follower.tried(),
+        added,
         steps_per_figure: 1,
         ..Run::default()
     };
@@ -412,9 +432,21 @@ fn take_steps(run: &mut Run, series: Option<Series>, signals: Option<&Signals>) 
     }
 }
 
-fn placed(found: whyidle_observe::surroundings::Surroundings, summary: &Summary, seen: &Seen) -> Place {
-    let software = summary.tree.drivers().next().map(|driver| driver.software.clone()).unwrap_or_default();
+fn placed(found: Surroundings, summary: &Summary, seen: &Seen) -> Place {
     let writer = seen.files.first().map(|file| file.writer.clone()).unwrap_or_default();
+    let place = place_of(found, summary);
+    Place {
+        torch: writer.torch.or(place.torch),
+        cuda: writer.cuda.or(place.cuda),
+        python: writer.python.or(place.python),
+        ..place
+    }
+}
+
+/// What a program that was watched ran on.
+#[must_use]
+pub fn place_of(found: Surroundings, summary: &Summary) -> Place {
+    let software = summary.tree.drivers().next().map(|driver| driver.software.clone()).unwrap_or_default();
     let text = |name: &str| summary.more.get(name).and_then(|value| value.as_str()).map(str::to_owned);
     Place {
         host: found.host,
@@ -423,9 +455,9 @@ fn placed(found: whyidle_observe::surroundings::Surroundings, summary: &Summary,
         kernel: found.kernel,
         gpus: summary.cards.iter().map(|card| card.name.clone()).collect(),
         driver: text("driver"),
-        torch: writer.torch.or(software.torch),
-        cuda: writer.cuda.or(software.cuda),
-        python: writer.python.or(software.python),
+        torch: software.torch,
+        cuda: software.cuda,
+        python: software.python,
         commit: found.commit,
         dirty: found.dirty,
         variables: found.variables,

@@ -165,13 +165,7 @@ impl Seen {
         };
         let mut all: Vec<Point> = printed().enumerate().map(place).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // A loss that is no number is never thinned out.
-        let every = all.len().div_ceil(MOST_LOSSES).max(1);
-        all.into_iter()
-            .enumerate()
-            .filter(|(nth, (_, loss))| nth % every == 0 || !loss.is_finite())
-            .map(|(_, point)| point)
-            .collect()
+        thinned(all)
     }
 
     /// The middle one of what the program prints of a rate.
@@ -187,6 +181,17 @@ impl Seen {
     pub fn hook_errors(&self) -> u64 {
         self.files.iter().map(|file| file.errors).sum()
     }
+}
+
+/// As many losses as are kept of a run. One that is no number is never thinned out, unless there are too many of those.
+pub(crate) fn thinned(all: Vec<Point>) -> Vec<Point> {
+    let every = all.len().div_ceil(MOST_LOSSES).max(1);
+    all.into_iter()
+        .enumerate()
+        .filter(|(nth, (_, loss))| nth % every == 0 || !loss.is_finite())
+        .map(|(_, point)| point)
+        .take(2 * MOST_LOSSES)
+        .collect()
 }
 
 #[cfg(test)]

@@ -77,6 +77,9 @@ impl Ended {
     }
 }
 
+/// Characters of a commit by which runs are known.
+pub const REVISION: usize = 10;
+
 /// What a run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -107,15 +110,16 @@ pub struct Place {
 }
 
 impl Place {
+    /// The commit, shortened, with `+` where files differ from it.
+    #[must_use]
+    pub fn revision(&self) -> Option<String> {
+        let short: String = self.commit.as_ref()?.chars().take(REVISION).collect();
+        Some(short + if self.dirty == Some(true) { "+" } else { "" })
+    }
+
     /// What differs on `other`: its name, here, there. Variables by their names.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<(String, String, String)> {
-        let dirty = |place: &Self| {
-            place.dirty.map(|dirty| if dirty { "+" } else { "" }).unwrap_or_default().to_owned()
-        };
-        let commit = |place: &Self| {
-            place.commit.as_ref().map(|commit| commit[..commit.len().min(10)].to_owned() + &dirty(place))
-        };
         let known = |place: &Self| {
             let mut known: BTreeMap<String, String> = place.variables.clone();
             let fields = [
@@ -128,7 +132,7 @@ impl Place {
                 ("torch", place.torch.clone()),
                 ("cuda", place.cuda.clone()),
                 ("python", place.python.clone()),
-                ("commit", commit(place)),
+                ("commit", place.revision()),
             ];
             known.extend(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
             known
@@ -225,9 +229,12 @@ pub struct Run {
     pub gpu: Option<GpuUse>,
     /// Memory on the GPU.
     pub peak: Option<Peak>,
-    /// Losses that were printed, by step.
+    /// Losses that were printed or written, by step.
     #[serde(serialize_with = "losses::write", deserialize_with = "losses::read")]
     pub losses: Vec<Point>,
+    /// The file that they are from; absent where they were printed.
+    #[serde(default)]
+    pub losses_from: Option<String>,
     /// How it ended.
     pub ended: Ended,
     /// Its exit status, where it ended by itself.
@@ -244,6 +251,9 @@ pub struct Run {
     pub tried: Vec<Tried>,
     /// Failures inside the start-up hook.
     pub hook_errors: u64,
+    /// Variables that were set so that its steps can be seen: `NAME=value`, or a name alone where the value was of this run.
+    #[serde(default)]
+    pub added: Vec<String>,
     /// The step times behind `steady`, for judging stalls together with other runs; not kept.
     #[serde(skip)]
     pub series: Vec<i64>,

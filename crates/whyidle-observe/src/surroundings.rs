@@ -47,6 +47,14 @@ pub fn surroundings(dir: &Path) -> Surroundings {
     }
 }
 
+/// The commit that `reference` – a hash, a branch, a tag – names in the repository of `dir`.
+#[must_use]
+pub fn commit_of(dir: &Path, reference: &str) -> Option<String> {
+    let wanted = format!("{reference}^{{commit}}");
+    let found = git(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
+    Some(found.trim().to_owned()).filter(|commit| !commit.is_empty())
+}
+
 /// What git says; `None` where there is no git, or no repository. It takes no lock of the user's repository.
 fn git(dir: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
@@ -73,8 +81,12 @@ mod tests {
         let Ok(_) = git(&["init", "--quiet"]) else { return Ok(()) };
         git(&[&as_somebody[..], &["commit", "--quiet", "--allow-empty", "--message", "x"]].concat())?;
         let found = surroundings(dir.path());
-        assert!(found.commit.is_some_and(|commit| commit.len() == 40), "a commit");
+        assert!(found.commit.as_ref().is_some_and(|commit| commit.len() == 40), "a commit");
         assert_eq!(found.dirty, Some(false));
+        assert_eq!(commit_of(dir.path(), "HEAD"), found.commit);
+        for none in ["", "--help", "-x", "HEAD HEAD", "no-such-branch", "HEAD^{tree}", "$(true)", "a\nb"] {
+            assert_eq!(commit_of(dir.path(), none), None, "{none}");
+        }
         std::fs::write(dir.path().join("new"), "")?;
         assert_eq!(surroundings(dir.path()).dirty, Some(true));
         Ok(())

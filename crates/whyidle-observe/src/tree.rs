@@ -329,13 +329,18 @@ fn gpu_files(pid: u32) -> Vec<u32> {
 }
 
 pub(crate) fn environment(pid: u32) -> BTreeMap<String, String> {
+    variables_of(pid, |name| {
+        ENVIRONMENT.contains(&name) || ENVIRONMENT_FAMILIES.iter().any(|family| name.starts_with(family))
+    })
+}
+
+/// Those of a process's variables that are `wanted`, as they were when it started; none where it may not be looked into.
+pub fn variables_of(pid: u32, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
     let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     text.split('\0')
         .filter_map(|entry| entry.split_once('='))
-        .filter(|(name, _)| {
-            ENVIRONMENT.contains(name) || ENVIRONMENT_FAMILIES.iter().any(|family| name.starts_with(family))
-        })
+        .filter(|(name, _)| wanted(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }

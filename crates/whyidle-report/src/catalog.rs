@@ -32,6 +32,8 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/experiment.ftl")),
             include_str!(concat!("../locales/", $folder, "/fix.ftl")),
             include_str!(concat!("../locales/", $folder, "/sweep.ftl")),
+            include_str!(concat!("../locales/", $folder, "/gate.ftl")),
+            include_str!(concat!("../locales/", $folder, "/history.ftl")),
         ]
     };
 }

@@ -49,8 +49,10 @@ pub use experiment::{
     benchmark_header, benchmark_row, feed, fix_decided, moment, render_bench_json, render_bench_markdown,
     render_bench_text, render_comparison_json, render_comparison_markdown, render_comparison_text,
     render_differential_json, render_differential_markdown, render_differential_text, render_fix_json,
-    render_fix_markdown, render_fix_text, render_history_json, render_history_markdown, render_history_text,
-    render_sweep_json, render_sweep_markdown, render_sweep_text, run_failed,
+    render_fix_markdown, render_fix_text, render_gate_github, render_gate_json, render_gate_markdown,
+    render_gate_text, render_history_json, render_history_markdown, render_history_text, render_job_json,
+    render_job_markdown, render_job_text, render_sweep_json, render_sweep_markdown, render_sweep_text,
+    run_failed,
 };
 pub use explain::{CAUSES, explain, list_causes};
 pub use json::{refusal_json, render_json};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::experiment::gate::options::GateOptions;
 use crate::experiment::options::{BenchOptions, CompareOptions, FixOptions, HistoryOptions};
 use crate::experiment::sweep_options::SweepOptions;
 use crate::values::{duration, step_ms, step_range, whole};
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     Fix(Box<FixOptions>),
     /// Say which value of a setting pays, and of several together
     Sweep(Box<SweepOptions>),
+    /// Fail where a program became slower than its baseline
+    Gate(Box<GateOptions>),
     /// List what was measured
     History(HistoryOptions),
     /// Explain a cause: how it is recognised, what cures it, its traps
@@ -219,6 +222,9 @@ pub(crate) struct LiveOptions {
     /// Do not read Python stacks
     #[arg(long)]
     pub(crate) no_stacks: bool,
+    /// Do not keep the verdict in the history
+    #[arg(long)]
+    pub(crate) no_history: bool,
     /// The true step time in milliseconds, if the program prints it
     #[arg(long, value_name = "MS", value_parser = step_ms)]
     pub(crate) step_ms: Option<f64>,

@@ -3,10 +3,11 @@
 use serde_json::{Map, json};
 use whyidle_diagnosis::Message;
 use whyidle_observe::launch::interruption;
-use whyidle_observe::{Options, Watch};
+use whyidle_observe::{Options, Watch, clock};
 
 use crate::REFUSED;
 use crate::args::AttachOptions;
+use crate::experiment::verdicts::Watched;
 use crate::live::{Place, Ticker, known_gpus, training, until, unwritten};
 use crate::output::Output;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     };
     let interrupted = interruption();
     let watching = Options { gpus: options.gpu.clone(), stacks: !options.live.no_stacks };
+    let began = clock::now_ns();
     let mut watch = Watch::new(&pids, recorder, watching);
     let mut ticker = Ticker::new();
     let mut was_ended = true;
@@ -50,8 +52,11 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     } else if was_ended {
         more.insert("ended_s".to_owned(), json!(watch.elapsed().as_secs_f64()));
     }
-    match watch.finish(command, Vec::new(), more) {
-        Ok(_) => place.verdict(&options.live, &again, output),
+    match watch.finish(command.clone(), Vec::new(), more) {
+        Ok(summary) => {
+            let watched = Watched::new(began, &command, &summary);
+            place.verdict(&options.live, &again, watched, output)
+        }
         Err(error) => unwritten(place.dir(), &error, output),
     }
 }

@@ -11,6 +11,7 @@ use whyidle_observe::tree::Tree;
 use whyidle_observe::{Flow, Missing, Progress, Recorder, Scratch, stack_permission};
 
 use crate::args::LiveOptions;
+use crate::experiment::verdicts::Watched;
 use crate::output::Output;
 use crate::show::{NoVerdict, show};
 use crate::{REFUSED, UNREADABLE, diagnose};
@@ -48,13 +49,25 @@ impl Place {
         &self.dir
     }
 
-    /// Prints the verdict of what was recorded. `again`: the command that would record it anew.
-    pub(crate) fn verdict(&self, options: &LiveOptions, again: &str, output: &Output) -> u8 {
+    /// Prints the verdict of what was recorded, and keeps it in the history. `again`: the command that would record it
+    /// anew.
+    pub(crate) fn verdict(
+        &self,
+        options: &LiveOptions,
+        again: &str,
+        watched: Watched,
+        output: &Output,
+    ) -> u8 {
         let mut reached = diagnose::verdict(&self.dir, options.step_ms, output);
         if self.temporary.is_some() {
             forget(&mut reached, &self.dir, again);
         }
         let status = show(&reached, options.showing, output);
+        if let Ok(verdict) = &reached
+            && !options.no_history
+        {
+            watched.keep(verdict, output);
+        }
         if self.temporary.is_none() {
             output.say(&Message::new("cli-live-kept").name("dir", self.dir.display().to_string()));
         }

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
             | Command::Compare(_)
             | Command::Fix(_)
             | Command::Sweep(_)
+            | Command::Gate(_)
             | Command::History(_)),
         ) => experiment::run(command, &output).unwrap_or_else(|| live_command(Some(command), &output)),
         None | Some(Command::Check(_) | Command::Run(_) | Command::Attach(_)) => {

@@ -11,6 +11,7 @@ use whyidle_observe::{Flow, Missing, Options, Progress, Watch, clock};
 
 use crate::UNREADABLE;
 use crate::args::RunOptions;
+use crate::experiment::verdicts::Watched;
 use crate::live::{Place, Ticker, known_gpus, unwritten};
 use crate::output::Output;
 
@@ -44,6 +45,7 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
         }
     };
     let watching = Options { gpus: options.gpu.clone(), stacks: !options.live.no_stacks };
+    let began = clock::now_ns();
     let mut watch = Watch::new(&[program.pid()], recorder, watching);
     let mut more = Map::new();
     more.insert("began".to_owned(), json!(true));
@@ -54,9 +56,10 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
         missing.extend(trace(listener, wanted, &mut watch, &mut is_over, place.dir()).err());
     }
     let judged = match watch.finish(options.command.clone(), missing, more) {
-        Ok(_) => {
+        Ok(summary) => {
+            let watched = Watched::new(began, &options.command, &summary);
             let again = format!("whyidle run --step-ms MS -- {}", options.command.join(" "));
-            place.verdict(&options.live, &again, output)
+            place.verdict(&options.live, &again, watched, output)
         }
         Err(error) => unwritten(place.dir(), &error, output),
     };

@@ -7,6 +7,7 @@ mod faults;
 mod flight;
 mod kinds;
 mod logs;
+mod losses;
 mod memory;
 mod mutations;
 mod nsys;

@@ -4,7 +4,7 @@
 
 bench-basis-hook = 单步按相邻两次 optimizer step 计时（启动钩子），程序本身未改动。
 bench-basis-printed-steps = { $count ->
-    [one] 单步按带步号的输出行的到达时间计时。
+    [1] 单步按带步号的输出行的到达时间计时。
    *[other] 单步按带步号的输出行的到达时间计时：每 { $count } 步一行，看不到单独的一步。
 }
 bench-basis-printed-times = 单步耗时取自程序自己打印的数值。

@@ -2,7 +2,7 @@
 
 use whyidle_experiment::result::Run;
 
-use super::{run::COMMIT, words};
+use super::words;
 use crate::{Catalog, quantity};
 
 /// The head of the table.
@@ -33,10 +33,6 @@ pub fn benchmark_header(catalog: &Catalog) -> String {
 #[must_use]
 pub fn benchmark_row(run: &Run, catalog: &Catalog) -> String {
     let place = &run.place;
-    let commit = place.commit.as_ref().map(|commit| {
-        let short: String = commit.chars().take(COMMIT).collect();
-        short + if place.dirty == Some(true) { "+" } else { "" }
-    });
     let interval = run.steady.as_ref().and_then(|steady| steady.interval_ns);
     let interval = interval.map(|(low, high)| catalog.quantity(&quantity::time_range(low, high)));
     let peak = run.peak.map(|peak| peak.allocated);
@@ -44,7 +40,7 @@ pub fn benchmark_row(run: &Run, catalog: &Catalog) -> String {
     let on = [on.cloned(), place.torch.as_ref().map(|version| format!("torch {version}"))];
     let cells = [
         Some(words::moment(run.began)),
-        commit,
+        place.revision(),
         run.step_ns().map(|ns| catalog.time(ns)),
         interval,
         run.samples_per_s().or(run.tokens_per_s()).map(quantity::plain),

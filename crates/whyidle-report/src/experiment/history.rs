@@ -21,17 +21,28 @@ fn line(row: &Row, catalog: &Catalog) -> Vec<String> {
         (None, Some(step)) => catalog.time(step),
         (None, None) => "–".to_owned(),
     };
-    let answer = row.answer.as_deref().and_then(answer);
-    let remark = match answer {
-        Some(answer) => format!("{} {}", catalog.message(&Message::new(answer)), row.command),
-        None => row.command.clone(),
+    let said = if row.kind == "verdict" {
+        row.answer.as_deref().map(|cause| verdict(row, cause, catalog))
+    } else {
+        row.answer.as_deref().and_then(answer).map(|answer| catalog.word(answer))
     };
+    let command = row.command.replace(['\n', '\r', '\t'], " ");
+    let remark = [said, Some(command)].into_iter().flatten().collect::<Vec<_>>().join(" ");
     vec![
         format!("{:>5}  {}{label}", row.id, words::moment(row.began)),
         figure,
         row.revision.clone().unwrap_or_default(),
         remark,
     ]
+}
+
+/// What a verdict says in brief: `[verdict: GPU works 31 %; loader workers]`.
+fn verdict(row: &Row, cause: &str, catalog: &Catalog) -> String {
+    let said = match row.busy {
+        Some(busy) => Message::new("history-verdict").share("busy", busy),
+        None => Message::new("history-verdict-bare"),
+    };
+    catalog.message(&said.name("cause", catalog.cause(cause)))
 }
 
 /// The word for an answer.

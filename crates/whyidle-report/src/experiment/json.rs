@@ -74,7 +74,7 @@ pub fn render_history_json(rows: &[Row]) -> String {
         json!({
             "id": row.id, "kind": row.kind, "label": row.label, "began": row.began, "command": row.command,
             "revision": row.revision, "step_ns": row.step_ns, "effect": row.effect, "answer": row.answer,
-            "ended": row.ended,
+            "ended": row.ended, "job": row.job, "busy": row.busy, "seen_ns": row.seen_ns,
         })
     };
     let entries: Vec<Value> = rows.iter().map(row).collect();

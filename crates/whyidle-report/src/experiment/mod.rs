@@ -1,13 +1,16 @@
 //! Experiments in words: a run, a comparison, the history.
 //!
 //! [`words`] has the sentences, [`tries`] those of changes; `run`, `comparison`, `differential`, `fix` and `history` have
-//! a page each, `json` their schemas, `sweep` all of a sweep, `benchmark` the table that is appended to a file.
+//! a page each, `json` their schemas, `sweep` all of a sweep, `benchmark` the table that is appended to a file,
+//! `gate` the verdict for pipelines, `job` all that is known of a job.
 
 mod benchmark;
 mod comparison;
 mod differential;
 mod fix;
+mod gate;
 mod history;
+mod job;
 mod json;
 mod run;
 mod sweep;
@@ -25,6 +28,8 @@ use crate::{Catalog, TextOptions, page};
 pub use benchmark::{benchmark_header, benchmark_row};
 pub use differential::feed;
 pub use fix::fix_decided;
+pub use gate::{render_gate_github, render_gate_json, render_gate_markdown, render_gate_text};
+pub use job::{render_job_json, render_job_markdown, render_job_text};
 pub use json::{
     render_bench_json, render_comparison_json, render_differential_json, render_fix_json, render_history_json,
 };

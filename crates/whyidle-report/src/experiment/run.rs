@@ -1,14 +1,11 @@
 //! The page of a run: the step, how it was told and what was left out, how steps differ, what the GPU did, on what.
 
 use whyidle_diagnosis::{Arg, Message};
-use whyidle_experiment::result::Run;
+use whyidle_experiment::result::{REVISION, Run};
 
 use super::words;
 use crate::Catalog;
 use crate::page::Block;
-
-/// Characters of a commit that are shown.
-pub(super) const COMMIT: usize = 10;
 
 pub(super) fn blocks(run: &Run, id: Option<i64>, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
@@ -33,6 +30,13 @@ pub(super) fn blocks(run: &Run, id: Option<i64>, catalog: &Catalog, verbose: boo
     if verbose {
         blocks.push(Block::Title(catalog.word("bench-title-place")));
         blocks.push(Block::Table(place(run, catalog)));
+        if !run.added.is_empty() {
+            let list = run.added.iter().cloned().map(Arg::Name).collect();
+            blocks.push(Block::Note(say(&Message::new("bench-added").with("list", Arg::List(list)))));
+        }
+        if let Some(path) = &run.losses_from {
+            blocks.push(Block::Note(say(&Message::new("bench-losses-from").name("path", path))));
+        }
     }
     blocks.push(Block::Title(catalog.word("bench-title-kept")));
     blocks.push(Block::Code(vec![run.shown()]));
@@ -46,13 +50,13 @@ pub(super) fn blocks(run: &Run, id: Option<i64>, catalog: &Catalog, verbose: boo
 }
 
 /// `NVIDIA H200 · torch 2.11.0 · 0123456789+`.
-fn head(run: &Run, catalog: &Catalog) -> String {
+pub(super) fn head(run: &Run, catalog: &Catalog) -> String {
     let place = &run.place;
     let mut parts: Vec<String> = Vec::new();
     parts.extend(place.gpus.first().cloned().or_else(|| place.processor.clone()));
     parts.extend(place.torch.as_ref().map(|version| format!("torch {version}")));
     if let Some(commit) = &place.commit {
-        let short: String = commit.chars().take(COMMIT).collect();
+        let short: String = commit.chars().take(REVISION).collect();
         let id = if place.dirty == Some(true) { "bench-commit-dirty" } else { "bench-commit" };
         parts.push(catalog.message(&Message::new(id).name("commit", short)));
     }

@@ -15,7 +15,7 @@ pub(super) fn figure(value: f64) -> Arg {
 }
 
 /// A loss, with digits that tell two of them apart.
-fn loss(value: f64) -> Arg {
+pub(super) fn loss(value: f64) -> Arg {
     Arg::Number(value, if value.abs() < 10.0 { 4 } else { 2 })
 }
 
@@ -237,11 +237,23 @@ fn self_test(effect: &Effect) -> Message {
     }
 }
 
-fn learning(comparison: &Comparison) -> Message {
-    let place = |id, at: &f64| {
-        let unit = if comparison.per == Per::Sample { "compare-at-sample" } else { "compare-at-step" };
-        Message::new(id).message("place", Message::new(unit).count("count", *at as i64))
+/// Where in the training a loss is.
+pub(super) fn place_of_loss(per: Per, at: f64) -> Message {
+    let unit = if per == Per::Sample { "compare-at-sample" } else { "compare-at-step" };
+    Message::new(unit).count("count", at as i64)
+}
+
+/// What differs between two places: `torch 2.10 → 2.11`.
+pub(super) fn differences(differences: &[(String, String, String)]) -> Arg {
+    let one = |(name, a, b): &(String, String, String)| {
+        let dash = |text: &String| if text.is_empty() { "–".to_owned() } else { text.clone() };
+        Arg::Name(format!("{name} {} → {}", dash(a), dash(b)))
     };
+    Arg::List(differences.iter().map(one).collect())
+}
+
+fn learning(comparison: &Comparison) -> Message {
+    let place = |id, at: &f64| Message::new(id).message("place", place_of_loss(comparison.per, *at));
     match &comparison.losses {
         Losses::Alike(found) => Message::new("compare-losses-alike")
             .share("distance", found.distance)
@@ -260,15 +272,10 @@ fn learning(comparison: &Comparison) -> Message {
 /// What is to be known of a comparison.
 pub(super) fn comparison_notes(comparison: &Comparison) -> Vec<Message> {
     if comparison.apart {
-        let one = |(name, a, b): &(String, String, String)| {
-            let dash = |text: &String| if text.is_empty() { "–".to_owned() } else { text.clone() };
-            Arg::Name(format!("{name} {} → {}", dash(a), dash(b)))
-        };
-        let list: Vec<Arg> = comparison.differences.iter().map(one).collect();
-        return if list.is_empty() {
+        return if comparison.differences.is_empty() {
             Vec::new()
         } else {
-            vec![Message::new("compare-differences").with("list", Arg::List(list))]
+            vec![Message::new("compare-differences").with("list", differences(&comparison.differences))]
         };
     }
     let mut said = vec![

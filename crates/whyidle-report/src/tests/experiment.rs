@@ -73,6 +73,8 @@ fn full() -> Run {
         others: Others { cores: 1.6, names: vec![(text("rustc"), 1.5)], on_gpu: vec![(0, 99)] },
         log: Some(text("/tmp/1.log")),
         hook_errors: 3,
+        added: vec![text("PYTHONUNBUFFERED=1"), text("PYTHONPATH")],
+        losses_from: Some(text("runs/metrics.csv")),
         ..Run::default()
     }
 }
@@ -177,12 +179,14 @@ fn rows() -> Vec<Row> {
         row(3, Some("alike")),
         row(2, Some("unclear")),
         row(1, None),
+        Row { kind: text("verdict"), effect: None, busy: Some(0.31), ..row(6, Some("data.workers")) },
+        Row { kind: text("verdict"), effect: None, busy: None, ..row(7, Some("host.sync")) },
     ]
 }
 
 /// Nothing that has no words, and no value that is missing.
-fn is_worded(page: &str) {
-    let keys = ["bench-", "compare-", "history-", "benchmark-"];
+pub(super) fn is_worded(page: &str) {
+    let keys = ["bench-", "compare-", "gate-", "history-", "job-", "benchmark-"];
     let is_key = |word: &&str| keys.iter().any(|key| word.starts_with(key));
     let left: Vec<&str> = page.split_whitespace().filter(is_key).collect();
     assert!(left.is_empty() && !page.contains(['{', '}', '$']), "{left:?} in\n{page}");

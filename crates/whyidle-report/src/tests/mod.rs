@@ -4,6 +4,8 @@
 mod catalogues;
 mod diff;
 mod experiment;
+mod gate;
+mod job;
 mod pages;
 mod plan;
 mod sample;

@@ -56,6 +56,7 @@ fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
     })
     .map_err(|error| running::unmeasured(&error, output))?;
     let id = history.add_run(&run, None).map_err(|error| unusable(&error, output))?;
+    running::without_losses(&run, &options.measuring, output);
     let status = show(&run, id, options, output);
     if let Some(path) = options.append.as_ref().filter(|_| run.steady.is_some()) {
         let shown = path.display().to_string();

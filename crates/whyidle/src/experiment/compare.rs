@@ -16,7 +16,7 @@ use whyidle_readers::recording;
 use whyidle_report::{render_comparison_json, render_comparison_markdown, render_comparison_text};
 
 use super::options::CompareOptions;
-use super::{bench, open, places, running, unusable};
+use super::{bench, open, open_to_read, places, running, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -69,6 +69,7 @@ fn together(options: &CompareOptions, output: &Output) -> Result<u8, u8> {
                 .name("side", side_name(*is_b))
                 .time("time", run.step_ns().unwrap_or(run.wall_ns));
             output.hint(&ran);
+            running::without_losses(run, &options.measuring, output);
         }
         Event::Running(..) => {}
     })
@@ -149,7 +150,7 @@ fn apart(options: &CompareOptions, what: [&String; 2], output: &Output) -> Resul
 
 fn kept(options: &CompareOptions, id: i64, output: &Output) -> Result<Run, u8> {
     let (path, _) = places(&options.kept, output)?;
-    let found = open(&path, output)?.entry(id).map_err(|error| unusable(&error, output))?;
+    let found = open_to_read(&path, output)?.entry(id).map_err(|error| unusable(&error, output))?;
     let refused = |message: Message| {
         output.error(&message.name("id", id.to_string()), Some(&Message::new("cli-history-none-hint")));
         UNREADABLE

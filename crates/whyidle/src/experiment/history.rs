@@ -1,18 +1,22 @@
 //! `whyidle history`: what was run, and one entry in full.
 
+use std::path::Path;
+
 use whyidle_diagnosis::Message;
 use whyidle_experiment::differential::Differential;
 use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::{Entry, History, Row};
+use whyidle_experiment::job;
 use whyidle_report::{
     render_bench_json, render_bench_markdown, render_bench_text, render_comparison_json,
     render_comparison_markdown, render_comparison_text, render_differential_json,
     render_differential_markdown, render_differential_text, render_fix_json, render_fix_markdown,
-    render_fix_text, render_history_json, render_history_markdown, render_history_text,
+    render_fix_text, render_history_json, render_history_markdown, render_history_text, render_job_json,
+    render_job_markdown, render_job_text, render_json, render_markdown, render_text,
 };
 
 use super::options::{HistoryCommand, HistoryOptions};
-use super::{open, places, sweep_page, unusable};
+use super::{open_to_read, places, sweep_page, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -22,6 +26,7 @@ const MOST_RUNS: u32 = 2_000;
 
 pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
     let result = match &options.command {
+        None if options.job.is_some() => of_job(options, output),
         None => list(options, output),
         Some(HistoryCommand::Show { id, kept, showing }) => {
             // Options may stand on either side of `show`.
@@ -31,7 +36,7 @@ pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
                 verbose: showing.verbose || options.showing.verbose,
             };
             places(kept, output)
-                .and_then(|(path, _)| open(&path, output))
+                .and_then(|(path, _)| open_to_show(&path, *id, output))
                 .and_then(|history| show(&history, *id, showing, output))
         }
     };
@@ -40,11 +45,47 @@ pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
     }
 }
 
+/// The history; where there is none, it holds no `id`.
+fn open_to_show(path: &Path, id: i64, output: &Output) -> Result<History, u8> {
+    if path.exists() { open_to_read(path, output) } else { Err(none(id, output)) }
+}
+
+/// It holds no such entry.
+fn none(id: i64, output: &Output) -> u8 {
+    let error = Message::new("cli-history-none").name("id", id.to_string());
+    output.error(&error, Some(&Message::new("cli-history-none-hint")));
+    UNREADABLE
+}
+
+/// What all that is known of a job comes to.
+fn of_job(options: &HistoryOptions, output: &Output) -> Result<u8, u8> {
+    let (path, _) = places(&options.kept, output)?;
+    let id = options.job.as_deref().unwrap_or_default();
+    let found = if path.exists() {
+        job::job(&open_to_read(&path, output)?, id).map_err(|error| unusable(&error, output))?
+    } else {
+        None
+    };
+    let Some(found) = found else {
+        let error = Message::new("cli-history-no-job").name("job", id);
+        output.error(&error, Some(&Message::new("cli-history-no-job-hint")));
+        return Err(UNREADABLE);
+    };
+    let text = match options.showing.format {
+        Format::Text => {
+            render_job_text(&found, &output.catalog, &output.text_options(options.showing.verbose))
+        }
+        Format::Json => render_job_json(&found, &output.catalog),
+        Format::Md => render_job_markdown(&found, &output.catalog),
+    };
+    Ok(output.data(&text, REACHED))
+}
+
 fn list(options: &HistoryOptions, output: &Output) -> Result<u8, u8> {
     let (path, _) = places(&options.kept, output)?;
     // Looking makes no file.
     let rows = if path.exists() {
-        open(&path, output)?.list(None, options.limit).map_err(|error| unusable(&error, output))?
+        open_to_read(&path, output)?.list(None, options.limit).map_err(|error| unusable(&error, output))?
     } else {
         Vec::new()
     };
@@ -92,11 +133,12 @@ fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result
             let page = sweep_page::page(&sweep, Some(id), showing, output);
             if showing.format == Format::Json { page } else { page + &runs(history, id, showing, output)? }
         }
-        None => {
-            let error = Message::new("cli-history-none").name("id", id.to_string());
-            output.error(&error, Some(&Message::new("cli-history-none-hint")));
-            return Err(UNREADABLE);
-        }
+        Some(Entry::Verdict(judged)) => match showing.format {
+            Format::Text => render_text(&judged.verdict, catalog, &options),
+            Format::Json => render_json(&judged.verdict, catalog),
+            Format::Md => render_markdown(&judged.verdict, catalog),
+        },
+        None => return Err(none(id, output)),
     };
     Ok(output.data(&text, REACHED))
 }

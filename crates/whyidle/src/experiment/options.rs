@@ -21,6 +21,9 @@ pub(crate) struct Measuring {
     /// What the program prints right before a loss [default: usual forms]
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) loss: Option<String>,
+    /// Where it writes losses: a file or folder with TensorBoard's events, JSON or CSV; repeatable
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
+    pub(crate) losses: Vec<PathBuf>,
     /// What it prints right before the number of a step [default: usual forms]
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub(crate) step: Option<String>,
@@ -151,14 +154,18 @@ pub(crate) struct FixOptions {
 
 /// Options of `history`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  whyidle history\n  whyidle history show 12 -v\n\n\
-    Exit status: 0 shown, 2 bad usage, no such entry, or no readable history.")]
+#[command(after_help = "Examples:\n  whyidle history\n  whyidle history show 12 -v\n  \
+    whyidle history --job $SLURM_JOB_ID\n\n\
+    Exit status: 0 shown, 2 bad usage, no such entry or job, or no readable history.")]
 pub(crate) struct HistoryOptions {
     #[command(subcommand)]
     pub(crate) command: Option<HistoryCommand>,
     /// Show so many entries, the newest first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) limit: u32,
+    /// Report on this job: what all that is known of it comes to
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: Option<String>,
     #[command(flatten)]
     pub(crate) kept: Kept,
     #[command(flatten)]
@@ -168,7 +175,7 @@ pub(crate) struct HistoryOptions {
 /// What to do with the history.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Show a run, or a comparison or sweep with its runs
+    /// Show a verdict, a run, or a comparison with its runs
     Show {
         /// Its number
         #[arg(value_name = "N", value_parser = whole::<i64>(1..=i64::MAX))]

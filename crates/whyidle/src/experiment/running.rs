@@ -61,10 +61,19 @@ pub(super) fn wanted(
         least: if measuring.steps.is_some() { Duration::ZERO } else { measure::LEAST },
         most: measuring.for_,
         words: Words { loss: measuring.loss.clone(), step: measuring.step.clone() },
+        losses: measuring.losses.clone(),
         pass_on: false,
         no_hook: measuring.no_hook,
         log,
         ..Wanted::default()
+    }
+}
+
+/// Says that losses were to be had from files, and were not.
+pub(super) fn without_losses(run: &Run, measuring: &Measuring, output: &Output) {
+    if !measuring.losses.is_empty() && run.losses_from.is_none() {
+        let paths: Vec<String> = measuring.losses.iter().map(|path| path.display().to_string()).collect();
+        output.say(&Message::new("cli-losses-none").name("paths", paths.join(", ")));
     }
 }
 

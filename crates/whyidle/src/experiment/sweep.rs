@@ -40,8 +40,10 @@ fn swept(options: &SweepOptions, output: &Output) -> Result<u8, u8> {
     let mut history = open(&path, output)?;
     running::folder(&logs, output)?;
     let requests = running::requests(output)?;
-    let _turn =
-        running::turn(&format!("whyidle sweep -- {}", shown(&options.command, &BTreeMap::new())), output)?;
+    let _turn = running::turn(
+        &format!("whyidle sweep -- {}", shown(&options.command, &BTreeMap::new(), &[])),
+        output,
+    )?;
     let mut base =
         running::wanted(&options.measuring, options.command.clone(), BTreeMap::new(), Default::default());
     if options.measuring.steps.is_none() {

@@ -41,7 +41,12 @@ impl Place {
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(args);
         assert_eq!(run.status, Some(0), "{args:?}: {}{}", run.out, run.err);
-        let value: Value = serde_json::from_str(&run.out).unwrap();
+        self.valid(&run.out)
+    }
+
+    /// JSON that obeys the schema that it names.
+    pub(crate) fn valid(&self, text: &str) -> Value {
+        let value: Value = serde_json::from_str(text).unwrap();
         let name = value["schema"].as_str().unwrap().replace('/', "-");
         let schema = root().join(format!("crates/whyidle-report/schema/{name}.schema.json"));
         let schema: Value = serde_json::from_str(&fs::read_to_string(schema).unwrap()).unwrap();
@@ -269,4 +274,71 @@ fn steps_of_pytorch_are_seen_from_outside() {
         let startup = found["startup_ns"].as_i64().unwrap();
         assert!(startup > 100_000_000 && found["wall_ns"].as_i64().unwrap() > startup, "{found}");
     }
+}
+
+/// A verdict is kept with the job that it belongs to, and shown as it was; not where nobody wants it, and a history that
+/// does not serve is no failure of the run.
+#[test]
+fn verdicts_of_runs_are_kept_with_their_job() {
+    let Some(python) = std::env::var_os("WHYIDLE_TEST_PYTHON") else {
+        println!("skipped: WHYIDLE_TEST_PYTHON names no Python with PyTorch");
+        return;
+    };
+    let python = python.into_string().unwrap();
+    let program = root().join("crates/whyidle/tests/programs/steps.py").display().to_string();
+    let place = Place::new();
+    let run = |more: &[&str]| -> Run {
+        let args =
+            [&["run", "--no-trace", "--for", "6s", "--stop", "--format", "json"], more, &["--"]].concat();
+        place
+            .whyidle(&[&args[..], &[&python, &program]].concat())
+            .env("WHYIDLE_JOB", "4711")
+            .output()
+            .unwrap()
+            .into()
+    };
+    let kept = run(&[]);
+    if kept.status != Some(0) {
+        println!("skipped: no verdict is reached here: {}", kept.out);
+        return;
+    }
+    // The program prints before and after it.
+    let printed = &kept.out[kept.out.find("{\n").unwrap()..];
+    let mut documents = serde_json::Deserializer::from_str(printed).into_iter::<Value>();
+    let said = documents.next().unwrap().unwrap();
+    let shown = place.json(&["history", "show", "1", "--format", "json"]);
+    assert_eq!((&shown["verdict"], &shown["ledger"]), (&said["verdict"], &said["ledger"]));
+    assert_eq!(run(&["--no-history"]).status, Some(0));
+    let listed = place.json(&["history", "--format", "json"]);
+    let entries = listed["entries"].as_array().unwrap();
+    assert_eq!(
+        (entries.len(), &entries[0]["kind"], &entries[0]["job"]),
+        (1, &"verdict".into(), &"4711".into())
+    );
+    let job = place.json(&["history", "--job", "4711", "--format", "json"]);
+    assert_eq!(
+        (job["parts"].as_array().unwrap().len(), &job["parts"][0]["cause"]),
+        (1, &said["verdict"]["primary"])
+    );
+    let text = place.run(&["history", "show", "1"]);
+    assert!(text.status == Some(0) && !text.out.is_empty(), "{}", text.err);
+    fs::write(place.path().join("whyidle/history.db"), "no database ".repeat(200)).unwrap();
+    let unkept = run(&[]);
+    assert!(unkept.status == Some(0) && unkept.err.contains("was not kept"), "{}", unkept.err);
+}
+
+#[test]
+fn a_job_that_nothing_is_known_of_is_said_to_be_none() {
+    let place = Place::new();
+    for prepare in [false, true] {
+        if prepare {
+            place.run(&["bench", "--", "true"]);
+        }
+        let none = place.run(&["history", "--job", "12"]);
+        assert!(none.status == Some(2) && none.err.contains("nothing of a job \"12\""), "{}", none.err);
+    }
+    let bench = place.whyidle(&["bench", "--", "true"]).env("SLURM_JOB_ID", "12").output().unwrap();
+    assert!(bench.status.success());
+    let found = place.json(&["history", "--job", "12", "--format", "json"]);
+    assert_eq!((&found["job"], found["parts"].as_array().unwrap().len()), (&"12".into(), 1));
 }

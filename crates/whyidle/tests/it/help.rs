@@ -15,6 +15,8 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["bench"],
         &["compare"],
         &["sweep"],
+        &["fix"],
+        &["gate"],
     ];
     let others = [
         &[][..],

@@ -5,6 +5,7 @@
 mod bad_input;
 mod evidence;
 mod experiments;
+mod gate;
 mod help;
 mod instruments;
 mod layering;
@@ -28,3 +29,4 @@ mod trying;
 mod verdicts;
 mod watching;
 mod what_if;
+mod written;
