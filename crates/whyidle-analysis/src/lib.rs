@@ -24,6 +24,7 @@ pub mod rates;
 pub mod shapes;
 pub mod signals;
 pub mod steps;
+pub mod timeline;
 pub mod totals;
 pub mod tree;
 pub mod vendor;
