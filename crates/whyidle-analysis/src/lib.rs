@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub mod communication;
+pub mod curves;
 pub mod device;
 pub mod distribution;
 pub mod facts;

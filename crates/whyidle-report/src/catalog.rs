@@ -30,6 +30,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/check.ftl")),
             include_str!(concat!("../locales/", $folder, "/top.ftl")),
             include_str!(concat!("../locales/", $folder, "/experiment.ftl")),
+            include_str!(concat!("../locales/", $folder, "/html.ftl")),
         ]
     };
 }

@@ -9,6 +9,7 @@ use crate::REFUSED;
 use crate::args::AttachOptions;
 use crate::live::{Place, Ticker, known_gpus, training, until, unwritten};
 use crate::output::Output;
+use crate::page::Page;
 
 pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     if let Err(status) = known_gpus(&options.gpu, output) {
@@ -29,6 +30,10 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
             .count("seconds", i64::try_from(options.live.for_.as_secs()).unwrap_or(i64::MAX)),
     );
     let command = driver.command.clone();
+    let page = match Page::asked(&options.live.page.reporting(), output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let (place, recorder) = match Place::open(&options.live, output) {
         Ok(opened) => opened,
         Err(status) => return status,
@@ -51,7 +56,7 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
         more.insert("ended_s".to_owned(), json!(watch.elapsed().as_secs_f64()));
     }
     match watch.finish(command, Vec::new(), more) {
-        Ok(_) => place.verdict(&options.live, &again, output),
+        Ok(_) => place.verdict(&options.live, page.as_ref(), &again, output),
         Err(error) => unwritten(place.dir(), &error, output),
     }
 }

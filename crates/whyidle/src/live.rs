@@ -10,8 +10,12 @@ use whyidle_observe::process::is_zombie;
 use whyidle_observe::tree::Tree;
 use whyidle_observe::{Flow, Missing, Progress, Recorder, Scratch, stack_permission};
 
+use whyidle_report::Drawn;
+
 use crate::args::LiveOptions;
+use crate::drawn::{Sources, drawn};
 use crate::output::Output;
+use crate::page::Page;
 use crate::show::{NoVerdict, show};
 use crate::{REFUSED, UNREADABLE, diagnose};
 
@@ -48,13 +52,29 @@ impl Place {
         &self.dir
     }
 
-    /// Prints the verdict of what was recorded. `again`: the command that would record it anew.
-    pub(crate) fn verdict(&self, options: &LiveOptions, again: &str, output: &Output) -> u8 {
+    /// Prints the verdict of what was recorded, and writes its page. `again`: the command that would record it anew.
+    pub(crate) fn verdict(
+        &self,
+        options: &LiveOptions,
+        page: Option<&Page>,
+        again: &str,
+        output: &Output,
+    ) -> u8 {
         let mut reached = diagnose::verdict(&self.dir, options.step_ms, output);
+        // What lies here is drawn before its paths are forgotten.
+        let sources =
+            Sources { recording: Some(&self.dir), is_temporary: self.temporary.is_some(), ..Sources::default() };
+        let shown = match (page, &reached) {
+            (Some(_), Ok(verdict)) => drawn(verdict, &sources),
+            _ => Drawn::default(),
+        };
         if self.temporary.is_some() {
             forget(&mut reached, &self.dir, again);
         }
-        let status = show(&reached, options.showing, output);
+        let mut status = show(&reached, options.showing, output);
+        if let Some(page) = page {
+            status = page.of_outcome(&reached, |_| shown, status, output);
+        }
         if self.temporary.is_none() {
             output.say(&Message::new("cli-live-kept").name("dir", self.dir.display().to_string()));
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::args::Showing;
+use crate::args::{Reporting, Showing};
 use crate::values::{Unfit, duration, whole};
 
 /// How long and how a program is measured.
@@ -88,6 +88,8 @@ pub(crate) struct CompareOptions {
     pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "what")]
     pub(crate) command: Vec<String>,
@@ -121,6 +123,8 @@ pub(crate) enum HistoryCommand {
         kept: Kept,
         #[command(flatten)]
         showing: Showing,
+        #[command(flatten)]
+        page: Reporting,
     },
 }
 
