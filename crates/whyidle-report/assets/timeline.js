@@ -60,8 +60,10 @@
   }
 
   let fills = {};
-  function fill(index) {
-    const key = data.lines[index][3];
+  function fill(index, lane) {
+    let key = data.lines[index][3];
+    // Ordinary host work is no wait: only what the GPU may wait for by name has a colour of its own.
+    if (lane && lane.kind === "host" && (key === "k-host" || key === "k-rest")) key = lane.depth % 2 ? "k-rest" : "k-work";
     return (fills[key] = fills[key] || colour(key));
   }
 
@@ -98,13 +100,13 @@
         pen.fillStyle = soft;
         pen.fillText(label, 4, lane.y - LABEL / 2);
       }
-      drawBlocks(lane, x, width, paper, ink);
+      drawBlocks(lane, x, width);
     }
     drawGaps(x, width, ink, paper);
     shownView.textContent = word("view", { from: time(Math.round(from)), to: time(Math.round(to)) });
   }
 
-  function drawBlocks(lane, x, width, paper, ink) {
+  function drawBlocks(lane, x, width) {
     let edge = -1;
     for (const block of lane.blocks) {
       if (block.end < from || block.start > to) continue;
@@ -121,16 +123,16 @@
         pen.fillRect(left, lane.y, wide, free);
         pen.globalAlpha = 1;
       }
-      pen.fillStyle = fill(block.line);
+      pen.fillStyle = fill(block.line, lane);
       pen.fillRect(left, lane.y + free, wide, lane.height - free);
-      if (lane.kind !== "device" && right - left > 46) text(nameOf(block.name), left, lane.y, right - left, lane.height, block.line, paper, ink);
+      if (lane.kind !== "device" && right - left > 46) text(nameOf(block.name), left, lane.y, right - left, lane.height, fill(block.line, lane));
     }
   }
 
-  function text(said, left, top, wide, high, line, paper, ink) {
+  function text(said, left, top, wide, high, under) {
     const most = Math.floor((wide - 8) / 6);
     if (most < 4) return;
-    pen.fillStyle = dark(fill(line)) ? "#ffffff" : "#101214";
+    pen.fillStyle = dark(under) ? "#ffffff" : "#101214";
     pen.fillText(said.length > most ? said.slice(0, most - 1) + "…" : said, left + 4, top + high / 2 + 0.5);
   }
 
@@ -213,9 +215,12 @@
     const rect = canvas.getBoundingClientRect();
     return from + ((event.clientX - rect.left) / rect.width) * (to - from);
   }
-  function under(event) {
+  function laneAt(event) {
     const y = event.clientY - canvas.getBoundingClientRect().top;
-    const lane = lanes.find((one) => y >= one.y && y < one.y + one.height);
+    return lanes.find((one) => y >= one.y && y < one.y + one.height);
+  }
+  function under(event) {
+    const lane = laneAt(event);
     if (!lane) return null;
     const t = timeAt(event);
     const slack = ((to - from) / canvas.clientWidth) * 2;
@@ -228,9 +233,9 @@
     return list.find((one) => t >= one.start - slack && t <= one.end + slack) || null;
   }
 
-  function describe(one) {
+  function describe(one, lane) {
     if (one.isGap) return [lineName(one.lines[0][0]) + " · " + time(one.end - one.start), one.ended >= 0 ? word("ended-by", { name: all.names[one.ended] }) : ""];
-    const lines = [nameOf(one.name), lineName(one.line) + " · " + time(one.end - one.start)];
+    const lines = [nameOf(one.name), lane && lane.kind === "host" ? time(one.end - one.start) : lineName(one.line) + " · " + time(one.end - one.start)];
     if (one.count > 1) lines.push(word("count", { count: one.count, time: time(one.end - one.start) }));
     if (one.idle) lines.push(word("idle", { time: time(one.idle), line: lineName(one.waited) }));
     return lines;
@@ -243,7 +248,7 @@
     const gap = gaps[index];
     if (!gap) return;
     const length = gap.end - gap.start;
-    const head = element("h3", word("waited") + " " + lineName(gap.lines[0][0]));
+    const head = element("h3", word("waited", { line: lineName(gap.lines[0][0]) }));
     const size = element("p", word("gap-of", { time: time(length), share: share(length / all.length), at: time(gap.start) }));
     const made = element("ul");
     if (gap.lines.length > 1) {
@@ -256,7 +261,7 @@
     const host = gap.host.map(([name, ns]) => nameOf(name) + " " + time(ns)).join(" · ") || word("nothing-recorded");
     const parts = [head, size];
     if (made.children.length) parts.push(made);
-    parts.push(element("p", word("host") + " " + host));
+    parts.push(element("p", word("host", { events: host })));
     if (gap.ended >= 0) {
       let ended = word("ended-by", { name: all.names[gap.ended] });
       if (gap.operator >= 0) ended += " · " + word("launched-by", { name: all.names[gap.operator] });
@@ -325,7 +330,7 @@
   canvas.addEventListener("pointermove", (event) => {
     if (!held.has(event.pointerId)) {
       const one = under(event);
-      one ? showTip(describe(one), event.clientX, event.clientY) : hideTip();
+      one ? showTip(describe(one, laneAt(event)), event.clientX, event.clientY) : hideTip();
       return;
     }
     const before = held.get(event.pointerId);
@@ -352,7 +357,7 @@
     if (one && one.isGap) {
       explain(gaps.indexOf(one));
       draw();
-    } else if (one) told.replaceChildren(...describe(one).map((line) => element("p", line)));
+    } else if (one) told.replaceChildren(...describe(one, laneAt(event)).map((line) => element("p", line)));
   });
   canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("pointerleave", hideTip);

@@ -12,8 +12,8 @@ const THREADS: usize = 2;
 /// Lanes of a thread.
 const DEPTH: usize = 4;
 
-/// The threads of the host chain inside `window`. Of Python's frames only the user's own are shown: a stack has dozens
-/// that say nothing of this program. Marks of steps are left out.
+/// The threads of the host chain inside `window`. Of Python's frames only the user's own are shown, a stack has dozens that
+/// say nothing of this program; and none that lasts all the step. Marks of steps are left out.
 pub(super) fn lanes(
     trace: &Trace,
     facts: &Facts,
@@ -29,7 +29,7 @@ pub(super) fn lanes(
         for &row in &facts.tree.threads()[thread] {
             let id = HostId(row);
             let (from, until) = (trace.host.start[id.index()], trace.host.end(id));
-            if from >= window.end || until <= window.start || !is_shown(trace, facts, id) {
+            if from >= window.end || until <= window.start || !is_shown(trace, facts, id, window) {
                 continue;
             }
             while around.last().is_some_and(|end| *end <= from) {
@@ -57,9 +57,13 @@ pub(super) fn lanes(
     lanes
 }
 
-fn is_shown(trace: &Trace, facts: &Facts, id: HostId) -> bool {
+fn is_shown(trace: &Trace, facts: &Facts, id: HostId, window: Span) -> bool {
     if facts.tree.class(trace, id) == HostClass::StepMark {
         return false;
     }
-    trace.host.kind[id.index()] != HostKind::Python || facts.as_user_frame(trace, id).is_some()
+    if trace.host.kind[id.index()] != HostKind::Python {
+        return true;
+    }
+    let spans_it = trace.host.start[id.index()] <= window.start && trace.host.end(id) >= window.end;
+    !spans_it && facts.as_user_frame(trace, id).is_some()
 }

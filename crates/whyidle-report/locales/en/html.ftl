@@ -8,10 +8,8 @@ html-theme = Theme
 html-theme-auto = as the system
 html-theme-light = light
 html-theme-dark = dark
-html-contents = Contents
 html-made-by = Made by whyidle { $version }. Nothing on this page was fetched, and nothing of it is sent anywhere.
 html-no-script = Pictures need JavaScript; sentences, figures and tables do not.
-html-print = Print
 
 ## Headings
 
@@ -33,7 +31,6 @@ html-title-machine = The machine
 html-title-ncu = Kernels that Nsight Compute measured
 html-title-flight = Collectives, by flight recorder and NCCL's log
 html-title-evidence = What was recorded
-html-title-comparison = Comparison
 html-title-pairs = The pairs
 html-title-series = The steps of each side
 html-title-history = The runs
@@ -61,15 +58,12 @@ html-ledger-note = Lines exclude each other and add up to the step. A long bar i
 html-ladder-note = One change after the other: the step that each is expected to leave. The thin line is the interval.
 html-expected-step = expected step
 html-why = Why
-html-how = How
 html-cause = What it is
-html-remedy-code = To paste
 html-copy = Copy
-html-copy-what = Copy { $what }
 
 ## The timeline
 
-html-timeline-of = Step { $step } of the trace on GPU { $gpu }, { $time }: the traced step nearest the median. With the profiler's cost in it, so it is longer than the true step.
+html-timeline-of = Step { $step } of the trace on GPU { $gpu }, { $time }: the traced step nearest the median, with the profiler's cost in it.
 html-timeline-how = Drag or use the arrow keys to move, the wheel or + and − to zoom, 0 to see all, n and p for the next and the previous gap. Click a gap for what the GPU waited for.
 html-timeline-label = Timeline of one step: what the GPU did, whom it waited for, and what the host did meanwhile
 html-timeline-none = The trace came from standard input and cannot be read again for a timeline: give a file.
@@ -90,7 +84,6 @@ html-stacks-note = Width is how often a frame was seen. Click a frame, or move w
 html-stacks-label = Stacks as an icicle: outer frames above, inner ones below
 html-stacks-reset = Show all
 html-ranks-note = Share of each rank's step on each line. The darker, the more.
-html-ranks-map = Rank and line
 html-steps-note = Left in the order of the run, right how often each length came.
 html-outliers = { $count ->
     [one] 1 step takes more than 1.5 times the median: { $named }.
@@ -106,19 +99,17 @@ html-memory-time = Memory over time
 html-severity-loss = lost
 html-severity-suspect = doubtful
 html-severity-info = for information
-html-replay-title = replay
 
 ## Next
 
 html-next-command = The one command to type next
 html-again-command = This page anew
 html-perfetto = The whole trace, explained, in Perfetto: write it with
-html-perfetto-open = and open the file at { $link }. Perfetto reads it in your browser; nothing is uploaded.
+html-perfetto-open = Then open the file there; Perfetto reads it in your browser and uploads nothing:
 
 ## Every field
 
 html-fields-note = The verdict as --format json prints it (schema whyidle.verdict/1). A name shows its definition when you point at it.
-html-code = code
 
 ## What each figure counts
 
@@ -162,12 +153,9 @@ html-def-signals = The GPU's own counters (SM, tensor cores, DRAM, power) as sha
 html-js-copied = Copied
 html-js-copy-failed = Press Ctrl+C to copy
 html-js-device = GPU
-html-js-gap = Gap
-html-js-waited = The GPU waited for
-html-js-host = What the host was in
-html-js-made-of = What the gap is made of
+html-js-waited = Gap: { $line }
+html-js-host = The host was in: { $events }
 html-js-nothing-recorded = nothing that was recorded
-html-js-latency = pauses
 html-js-step-number = step
 html-js-step-time = step time
 html-js-steps = steps
@@ -178,11 +166,7 @@ html-js-allocated = allocated
 html-js-reserved = reserved
 html-js-pair = pair
 html-js-samples = samples
-html-js-whole = all
-html-js-dark = dark
-html-js-light = light
 html-js-run = run
-html-js-now = value
 html-js-outlier = stands out
 html-js-merged = several
 html-js-no-match = There is no gap in this step.

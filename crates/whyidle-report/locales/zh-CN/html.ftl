@@ -8,10 +8,8 @@ html-theme = 主题
 html-theme-auto = 跟随系统
 html-theme-light = 浅色
 html-theme-dark = 深色
-html-contents = 目录
 html-made-by = 由 whyidle { $version } 生成。本页没有从网络加载任何内容，也不会把任何内容发送出去。
 html-no-script = 图形需要 JavaScript；文字、数字和表格不需要。
-html-print = 打印
 
 ## 标题
 
@@ -33,7 +31,6 @@ html-title-machine = 机器
 html-title-ncu = Nsight Compute 测过的 kernel
 html-title-flight = 集合通信：来自 flight recorder 与 NCCL 日志
 html-title-evidence = 记录到的内容
-html-title-comparison = 对比
 html-title-pairs = 各对
 html-title-series = 两边的各步
 html-title-history = 各次运行
@@ -61,15 +58,12 @@ html-ledger-note = 各条目互不重叠，相加等于单步。条越长，时�
 html-ladder-note = 依次改动，每一步之后预计的单步耗时。细线是区间。
 html-expected-step = 预计单步
 html-why = 依据
-html-how = 做法
 html-cause = 这是什么
-html-remedy-code = 可直接粘贴
 html-copy = 复制
-html-copy-what = 复制{ $what }
 
 ## 时间线
 
-html-timeline-of = trace 的第 { $step } 步，GPU { $gpu }，{ $time }：长度最接近中位数的一步。其中含 profiler 的开销，所以比真实的单步长。
+html-timeline-of = trace 的第 { $step } 步，GPU { $gpu }，{ $time }：长度最接近中位数的一步，其中含 profiler 的开销。
 html-timeline-how = 拖动或用方向键移动；滚轮或 +、− 缩放；0 看全部；n 和 p 跳到下一个、上一个间隙。点击间隙，看 GPU 在等谁。
 html-timeline-label = 一步的时间线：GPU 做了什么、在等谁、CPU 侧同时在做什么
 html-timeline-none = trace 来自标准输入，无法再读一遍来画时间线：请给出文件。
@@ -90,7 +84,6 @@ html-stacks-note = 宽度表示该帧出现的次数。点击一帧，或用方�
 html-stacks-label = 调用栈冰柱图：外层在上，内层在下
 html-stacks-reset = 显示全部
 html-ranks-note = 每个 rank 的单步中各条目的占比，颜色越深占比越高。
-html-ranks-map = rank 与条目
 html-steps-note = 左图按运行顺序，右图是各长度出现的次数。
 html-outliers = 有 { $count } 步超过中位数的 1.5 倍：{ $named }。
 html-outlier = { $number }（{ $time }）
@@ -103,19 +96,17 @@ html-memory-time = 显存随时间的变化
 html-severity-loss = 有缺失
 html-severity-suspect = 可疑
 html-severity-info = 说明
-html-replay-title = 回放
 
 ## 下一步
 
 html-next-command = 接下来只需运行这一条命令
 html-again-command = 重新生成本页
 html-perfetto = 在 Perfetto 里看带解释的完整 trace：先写出文件
-html-perfetto-open = 再到 { $link } 打开它。Perfetto 在浏览器里读取文件，不会上传。
+html-perfetto-open = 再到这里打开该文件；Perfetto 在浏览器里读取，不会上传：
 
 ## 全部字段
 
 html-fields-note = 与 --format json 输出的内容相同（schema whyidle.verdict/1）。把鼠标移到名称上可看定义（英文）。
-html-code = 代码
 
 ## 每个数字怎么算
 
@@ -159,12 +150,9 @@ html-def-signals = GPU 自身的计数器（SM、Tensor Core、显存带宽、�
 html-js-copied = 已复制
 html-js-copy-failed = 请按 Ctrl+C 复制
 html-js-device = GPU
-html-js-gap = 间隙
-html-js-waited = GPU 在等
-html-js-host = CPU 侧当时在
-html-js-made-of = 间隙由什么组成
+html-js-waited = 间隙：{ $line }
+html-js-host = CPU 侧当时在：{ $events }
 html-js-nothing-recorded = 没有记录到任何事件
-html-js-latency = 停顿
 html-js-step-number = 步
 html-js-step-time = 单步耗时
 html-js-steps = 步数
@@ -175,11 +163,7 @@ html-js-allocated = 已分配
 html-js-reserved = 已预留
 html-js-pair = 对
 html-js-samples = 次采样
-html-js-whole = 全部
-html-js-dark = 深色
-html-js-light = 浅色
 html-js-run = 运行
-html-js-now = 数值
 html-js-outlier = 偏长
 html-js-merged = 多个
 html-js-no-match = 这一步没有间隙。

@@ -223,16 +223,11 @@ const UNITS: [&str; 9] = [
     "unit-ns", "unit-us", "unit-ms", "unit-s", "unit-percent", "unit-byte", "unit-kib", "unit-mib", "unit-gib",
 ];
 
-const WORDS: [&str; 27] = [
+const WORDS: [&str; 18] = [
     "html-js-copied",
     "html-js-copy-failed",
     "html-js-device",
-    "html-js-gap",
-    "html-js-waited",
-    "html-js-host",
-    "html-js-made-of",
     "html-js-nothing-recorded",
-    "html-js-latency",
     "html-js-step-number",
     "html-js-step-time",
     "html-js-steps",
@@ -243,17 +238,15 @@ const WORDS: [&str; 27] = [
     "html-js-reserved",
     "html-js-pair",
     "html-js-samples",
-    "html-js-whole",
-    "html-js-dark",
-    "html-js-light",
     "html-js-run",
-    "html-js-now",
     "html-js-outlier",
     "html-js-merged",
     "html-js-no-match",
 ];
 
-const SENTENCES: [(&str, &[&str]); 9] = [
+const SENTENCES: [(&str, &[&str]); 11] = [
+    ("html-js-waited", &["line"]),
+    ("html-js-host", &["events"]),
     ("html-js-stream", &["number"]),
     ("html-js-thread", &["name"]),
     ("html-js-count", &["count", "time"]),

@@ -12,7 +12,7 @@ use crate::text::ranks as text;
 /// Ranks on the map: the worst ones; all are in the JSON report.
 const ROWS: usize = 64;
 /// A line that is below this share on every rank has no column.
-const WORTH_A_COLUMN: f64 = 0.005;
+const WORTH_A_COLUMN: f64 = 0.02;
 /// Shades of the map.
 const SHADES: f64 = 10.0;
 

@@ -36,6 +36,8 @@ pub(crate) struct Page {
     pub(crate) ledger_title: Both,
     pub(crate) bars: Vec<Bar>,
     pub(crate) groups: Vec<Group>,
+    pub(crate) has_ranges: bool,
+    pub(crate) has_trace: bool,
     pub(crate) rungs: Vec<Rung>,
     pub(crate) findings: Vec<FindingView>,
     pub(crate) what_if: Vec<AnswerView>,
@@ -210,7 +212,7 @@ impl Page {
         let share = |share: f64| if share.is_nan() { Both::same("–") } else { t.say(|c| c.share(share)) };
         let found = verdict.details.instruments.as_ref();
         let value = |catalog: &Catalog| json::value(verdict, catalog);
-        let evidence_pages = evidence_pages(t, evidence);
+        let groups = groups(t, verdict);
         Self {
             title: sentence.clone(),
             subject: t.say(|c| subject(c, verdict).join(" · ")),
@@ -228,7 +230,9 @@ impl Page {
             confidence: t.say(|c| c.confidence_and_doubts(ruling)),
             ledger_title: t.say(|c| c.word(ledger_title(verdict))),
             bars: bars(t, verdict, drawn),
-            groups: groups(t, verdict),
+            has_ranges: groups.iter().flat_map(|group| &group.rows).any(|row| !row.range.is_empty()),
+            groups,
+            has_trace: verdict.step.traced_ns > 0,
             rungs: rungs(t, verdict),
             findings: verdict.findings.iter().map(|finding| finding_view(t, verdict, finding)).collect(),
             what_if: answers(t, verdict),
@@ -247,7 +251,7 @@ impl Page {
             steps: steps(t, &verdict.step, drawn),
             tables: tables(t, verdict),
             statistics: verdict.details.statistics.iter().map(|figure| t.message(figure)).collect(),
-            evidence: evidence_pages,
+            evidence: evidence_pages(t, evidence),
             notes: notes(t, &verdict.quality),
             replay: verdict.replay.as_ref().map(|replay| {
                 t.say(|c| {

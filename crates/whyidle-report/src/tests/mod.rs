@@ -4,6 +4,7 @@
 mod catalogues;
 mod diff;
 mod experiment;
+mod html;
 mod pages;
 mod plan;
 mod sample;
