@@ -14,12 +14,11 @@
       title,
       width: Math.max(220, box.clientWidth),
       height: high || 220,
-      scales: { x: { time: false }, y: { range: (_, low, top) => [0, top > 0 ? top * 1.08 : 1] } },
+      scales: { x: { time: false, ...(more && more.x) }, y: { range: (_, low, top) => [0, top > 0 ? top * 1.08 : 1] } },
       axes: axes.map((axis) => ({ stroke: ink, grid, ticks: grid, font: "11px system-ui", labelFont: "11px system-ui", labelSize: 18, size: axis.side === 3 ? 64 : 40, ...axis })),
       series,
       legend: { live: true },
       cursor: { y: false },
-      ...more,
     };
     made.set(id, new uPlot(options, values, box));
   }
@@ -44,7 +43,7 @@
     chart("histogram", word("steps"), [{ label: word("step-time"), values: (_, ticks) => ticks.map((one) => time(one)), space: 70 }, { side: 3, size: 44 }], [
       { label: word("step-time"), value: (_, v) => (v == null ? "–" : time(v)) },
       { label: word("steps"), stroke: colour("k-matmul"), fill: colour("k-element"), paths: uPlot.paths.bars({ size: [0.95] }), points: { show: false } },
-    ], [counts.map((_, at) => low + (at + 0.5) * wide), counts]);
+    ], [counts.map((_, at) => low + (at + 0.5) * wide), counts], 220, { x: { range: [low - wide / 2, low + 25.5 * wide] } });
   }
 
   function curves() {
@@ -80,7 +79,9 @@
     }
     if (one.timeline.length < 2) return;
     const column = (index) => one.timeline.map((stretch) => stretch[index]);
-    chart("memory-" + at, "", axes(word("seconds"), "", bytes), [
+    const marks = axes(word("seconds"), "", bytes);
+    marks[1].incrs = Array.from({ length: 50 }, (_, power) => 2 ** power);
+    chart("memory-" + at, "", marks, [
       { label: word("seconds"), value: (_, v) => (v == null ? "–" : v.toFixed(3)) },
       line(word("allocated"), "k-matmul", bytes, { points: { show: false } }),
       line(word("reserved"), "k-unknown", bytes, { points: { show: false }, dash: [4, 3] }),

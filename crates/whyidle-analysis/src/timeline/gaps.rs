@@ -5,6 +5,7 @@ use whyidle_model::{HostId, Span, Trace};
 
 use super::{Names, UNNAMED};
 use crate::facts::{DeviceFacts, Facts};
+use crate::hostclass::HostClass;
 use crate::ledger::GapPart;
 use crate::lines::Line;
 use crate::tree::NONE;
@@ -87,7 +88,7 @@ pub(super) fn gaps(
                 end: end - window.start,
                 lines: by_line(parts),
                 parts: drawn(parts, window.start),
-                host: host(trace, parts, names),
+                host: host(trace, facts, parts, names),
                 ended_by: ended_by.map_or(UNNAMED, |id| names.of(trace, trace.gpu.name[id.index()])),
                 operator: operator.map_or(UNNAMED, |id| names.of(trace, trace.host.name[id.index()])),
                 frame: frame.map_or(UNNAMED, |frame| names.of(trace, frame)),
@@ -122,9 +123,11 @@ fn drawn(parts: &[&GapPart], from: i64) -> Vec<Part> {
     drawn
 }
 
-fn host(trace: &Trace, parts: &[&GapPart], names: &mut Names) -> Vec<(u32, i64)> {
+/// The mark of the step itself says nothing of what the host did.
+fn host(trace: &Trace, facts: &Facts, parts: &[&GapPart], names: &mut Names) -> Vec<(u32, i64)> {
     let mut times: FxHashMap<u32, i64> = FxHashMap::default();
-    for part in parts.iter().filter(|part| part.leaf != NONE) {
+    let is_mark = |leaf: u32| facts.tree.class(trace, HostId(leaf)) == HostClass::StepMark;
+    for part in parts.iter().filter(|part| part.leaf != NONE && !is_mark(part.leaf)) {
         let name = names.of(trace, trace.host.name[HostId(part.leaf).index()]);
         *times.entry(name).or_default() += part.length();
     }

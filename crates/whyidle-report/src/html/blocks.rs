@@ -8,16 +8,21 @@ use crate::page::Block;
 
 /// Blocks in both languages. They are made alike, so they pair up; where a language has more, the rest stands by itself.
 pub(crate) fn set(tongues: &Tongues<'_>, blocks: impl Fn(&Catalog) -> Vec<Block>) -> String {
+    set_answer_first(tongues, blocks).concat()
+}
+
+/// The same in two pieces, the first of which ends with the first answer.
+pub(crate) fn set_answer_first(tongues: &Tongues<'_>, blocks: impl Fn(&Catalog) -> Vec<Block>) -> [String; 2] {
     let (en, zh) = (blocks(tongues.en), blocks(tongues.zh));
-    let mut out = String::new();
-    let mut code = 0;
-    for (en, zh) in en.iter().zip(&zh) {
-        set_one(&mut out, en, zh, &mut code);
+    let first = en.iter().position(|block| matches!(block, Block::Sentence(_))).map_or(0, |at| at + 1);
+    let mut out = [String::new(), String::new()];
+    for (at, (en, zh)) in en.iter().zip(&zh).enumerate() {
+        set_one(&mut out[usize::from(at >= first)], en, zh);
     }
     out
 }
 
-fn set_one(out: &mut String, en: &Block, zh: &Block, code: &mut usize) {
+fn set_one(out: &mut String, en: &Block, zh: &Block) {
     let both = |en: &str, zh: &str| Both { en: en.to_owned(), zh: zh.to_owned() };
     // Writing to a String cannot fail.
     let _ = match (en, zh) {
@@ -37,7 +42,6 @@ fn set_one(out: &mut String, en: &Block, zh: &Block, code: &mut usize) {
             Ok(())
         }
         (Block::Code(a), Block::Code(_)) => {
-            *code += 1;
             write!(out, "<pre><code>{}</code></pre>", Both::same(a.join("\n")))
         }
         _ => Ok(()),

@@ -169,8 +169,11 @@ pub(crate) struct NoteView {
 pub(crate) struct EvidencePage {
     pub(crate) id: &'static str,
     pub(crate) title: Both,
+    /// Up to its answer.
+    pub(crate) lead: String,
+    /// The rest.
     pub(crate) html: String,
-    /// Memory: a chart of it stands above.
+    /// Memory: charts of it stand between.
     pub(crate) charts: Vec<String>,
 }
 
@@ -567,28 +570,26 @@ fn contributions(t: &Tongues<'_>, evidence: &EvidenceReport) -> Vec<(String, Bot
 
 /// The pages beside the verdict.
 pub(crate) fn evidence_pages(t: &Tongues<'_>, evidence: &EvidenceReport) -> Vec<EvidencePage> {
-    let page = |id: &'static str, key: &str, html: String, charts: Vec<String>| EvidencePage {
-        id,
-        title: t.word(key),
-        html,
-        charts,
+    let page = |id: &'static str, key: &str, html: [String; 2], charts: Vec<String>| {
+        let [lead, html] = html;
+        EvidencePage { id, title: t.word(key), lead, html, charts }
     };
     let mut pages = Vec::new();
     if let Some(report) = &evidence.memory {
-        let html = blocks::set(t, |c| crate::memory::described::blocks(report, c, true));
+        let html = blocks::set_answer_first(t, |c| crate::memory::described::blocks(report, c, true));
         let charts = (0..report.snapshots.len()).map(|at| format!("memory-{at}")).collect();
         pages.push(page("memory", "html-title-memory", html, charts));
     }
     if let Some(facts) = &evidence.machine {
-        let html = blocks::set(t, |c| crate::machine::blocks(facts, evidence.why.as_ref(), c));
+        let html = blocks::set_answer_first(t, |c| crate::machine::blocks(facts, evidence.why.as_ref(), c));
         pages.push(page("machine", "html-title-machine", html, Vec::new()));
     }
     if let Some(report) = &evidence.kernels {
-        let html = blocks::set(t, |c| crate::ncu::described::blocks(report, c, true));
+        let html = blocks::set_answer_first(t, |c| crate::ncu::described::blocks(report, c, true));
         pages.push(page("measured-kernels", "html-title-ncu", html, Vec::new()));
     }
     if let Some(report) = &evidence.ranks {
-        let html = blocks::set(t, |c| crate::ranks::described::blocks(report, c, true));
+        let html = blocks::set_answer_first(t, |c| crate::ranks::described::blocks(report, c, true));
         pages.push(page("flight", "html-title-flight", html, Vec::new()));
     }
     pages
