@@ -17,7 +17,19 @@
     }
     return out;
   }
-  const gaps = all.gaps.map(([start, end, lines, parts, host, ended, operator, frame]) => ({ start, end, lines, parts, host, ended, operator, frame, isGap: true }));
+  function twos(flat) {
+    const out = [];
+    for (let at = 0; at < flat.length; at += 2) out.push([flat[at], flat[at + 1]]);
+    return out;
+  }
+  const gaps = all.gaps.map(([start, length, lines, parts, host, ended, operator, frame]) => {
+    const end = start + length;
+    // A gap of one line says only which.
+    const own = Array.isArray(lines) ? twos(lines) : [[lines, length]];
+    let now = start;
+    const drawn = (parts ? twos(parts) : own).map(([line, ns]) => [now, (now += ns), line]);
+    return { start, end, lines: own, parts: drawn, host: twos(host), ended, operator, frame, isGap: true };
+  });
   const lanes = [
     { kind: "device", height: 34, blocks: blocks(all.busy, 7) },
     ...all.streams.map((lane) => ({ kind: "stream", height: 16, number: lane.number, blocks: blocks(lane.blocks, 5) })),

@@ -20,7 +20,7 @@ use crate::diagnose;
 use crate::page;
 
 /// Blocks of a lane at most, about.
-const BLOCKS: usize = 2_000;
+const BLOCKS: usize = 1_200;
 /// Columns of a curve.
 const COLUMNS: usize = 480;
 /// Stacks below this share of the samples are left out.
@@ -48,7 +48,15 @@ pub(crate) fn drawn(verdict: &Verdict, sources: &Sources<'_>) -> Drawn {
         let keep = |number: i64| sources.step.as_ref().is_none_or(|range| range.contains(&number));
         if let Some((one, traced)) = of_trace(&path, verdict.subject.device, keep) {
             (drawn.timeline, drawn.traced) = (Some(one), traced);
-            let words = ["whyidle", "export", &path.display().to_string(), "--to", "perfetto", "-o", "explained.json.gz"];
+            let words = [
+                "whyidle",
+                "export",
+                &path.display().to_string(),
+                "--to",
+                "perfetto",
+                "-o",
+                "explained.json.gz",
+            ];
             let command = shown(&words.map(str::to_owned), &Default::default());
             drawn.export = (!sources.is_temporary).then_some(command);
         }
@@ -69,7 +77,8 @@ pub(crate) fn drawn(verdict: &Verdict, sources: &Sources<'_>) -> Drawn {
 /// The trace of the rank that the verdict shows.
 fn trace_shown(verdict: &Verdict) -> Option<PathBuf> {
     let rank = verdict.subject.rank_shown;
-    let traces = || verdict.inputs.iter().filter(|input| input.kind != "samples" && Path::new(&input.path).is_file());
+    let traces =
+        || verdict.inputs.iter().filter(|input| input.kind != "samples" && Path::new(&input.path).is_file());
     let found = traces().find(|input| input.rank == rank).or_else(|| traces().next());
     found.map(|input| PathBuf::from(&input.path))
 }

@@ -62,8 +62,11 @@ impl Place {
     ) -> u8 {
         let mut reached = diagnose::verdict(&self.dir, options.step_ms, output);
         // What lies here is drawn before its paths are forgotten.
-        let sources =
-            Sources { recording: Some(&self.dir), is_temporary: self.temporary.is_some(), ..Sources::default() };
+        let sources = Sources {
+            recording: Some(&self.dir),
+            is_temporary: self.temporary.is_some(),
+            ..Sources::default()
+        };
         let shown = match (page, &reached) {
             (Some(_), Ok(verdict)) => drawn(verdict, &sources),
             _ => Drawn::default(),

@@ -45,7 +45,8 @@ impl Page {
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let missing = if folder.exists() { io::ErrorKind::NotADirectory } else { io::ErrorKind::NotFound };
+            let missing =
+                if folder.exists() { io::ErrorKind::NotADirectory } else { io::ErrorKind::NotFound };
             return Err(unwritten(path, &io::Error::from(missing), output));
         }
         Ok(Some(Self { path: path.clone(), open: asked.open }))
@@ -121,7 +122,8 @@ impl Page {
 /// Where nothing can be shown, `xdg-open` would start, and fail unheard.
 fn has_display() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].into_iter().any(is_set)
+    !cfg!(target_os = "linux")
+        || ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].into_iter().any(is_set)
 }
 
 fn no_display() -> io::Error {

@@ -14,13 +14,7 @@ const DEPTH: usize = 4;
 
 /// The threads of the host chain inside `window`. Of Python's frames only the user's own are shown, a stack has dozens that
 /// say nothing of this program; and none that lasts all the step. Marks of steps are left out.
-pub(super) fn lanes(
-    trace: &Trace,
-    facts: &Facts,
-    window: Span,
-    most: usize,
-    names: &mut Names,
-) -> Vec<Lane> {
+pub(super) fn lanes(trace: &Trace, facts: &Facts, window: Span, most: usize, names: &mut Names) -> Vec<Lane> {
     let mut lanes = Vec::new();
     for &thread in facts.chain.threads.iter().take(THREADS) {
         let mut of_thread: Vec<Vec<Block>> = vec![Vec::new(); DEPTH];

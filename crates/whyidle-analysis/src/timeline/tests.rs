@@ -134,5 +134,11 @@ fn a_gap_says_what_the_host_was_in_and_what_ended_it() {
     assert_eq!((name(gap.ended_by), name(gap.operator)), ("gemm", "aten::mm"));
     assert!(name(gap.host[0].0).starts_with("enumerate(DataLoader)"));
     // The mark of the step is no work of the host.
-    assert!(timeline.host.iter().flat_map(|lane| &lane.blocks).all(|block| !name(block.name).starts_with("Profiler")));
+    assert!(
+        timeline
+            .host
+            .iter()
+            .flat_map(|lane| &lane.blocks)
+            .all(|block| !name(block.name).starts_with("Profiler"))
+    );
 }

@@ -25,12 +25,7 @@ pub(super) fn lane(blocks: Vec<Block>, length: i64, most: usize) -> Vec<Block> {
 }
 
 /// The same for the device's own lane, in which pauses have names: short gaps among short blocks become part of them.
-pub(super) fn device(
-    busy: Vec<Block>,
-    gaps: Vec<Gap>,
-    length: i64,
-    most: usize,
-) -> (Vec<Block>, Vec<Gap>) {
+pub(super) fn device(busy: Vec<Block>, gaps: Vec<Gap>, length: i64, most: usize) -> (Vec<Block>, Vec<Gap>) {
     if busy.len() + gaps.len() <= most {
         return (busy, gaps);
     }

@@ -12,7 +12,10 @@ pub(crate) fn set(tongues: &Tongues<'_>, blocks: impl Fn(&Catalog) -> Vec<Block>
 }
 
 /// The same in two pieces, the first of which ends with the first answer.
-pub(crate) fn set_answer_first(tongues: &Tongues<'_>, blocks: impl Fn(&Catalog) -> Vec<Block>) -> [String; 2] {
+pub(crate) fn set_answer_first(
+    tongues: &Tongues<'_>,
+    blocks: impl Fn(&Catalog) -> Vec<Block>,
+) -> [String; 2] {
     let (en, zh) = (blocks(tongues.en), blocks(tongues.zh));
     let first = en.iter().position(|block| matches!(block, Block::Sentence(_))).map_or(0, |at| at + 1);
     let mut out = [String::new(), String::new()];

@@ -6,7 +6,9 @@ pub(crate) fn class(line: &str) -> &'static str {
     match line {
         "working.matmul" | "working.convolution" => "k-matmul",
         "working.attention" => "k-attention",
-        "working.elementwise" | "working.normalisation" | "working.softmax" | "working.reduction" => "k-element",
+        "working.elementwise" | "working.normalisation" | "working.softmax" | "working.reduction" => {
+            "k-element"
+        }
         "working.optimizer" => "k-optimizer",
         line if line.starts_with("working.") => "k-work",
         line if line.starts_with("data.") => "k-data",

@@ -39,8 +39,7 @@ pub(crate) fn of_verdict(
     };
     if steps.len() >= FEWEST_STEPS {
         let outliers = whyidle_analysis::distribution::outliers(steps);
-        data["steps"] =
-            json!({ "first": first, "ns": steps, "outliers": outliers.map(|found| found.at).unwrap_or_default() });
+        data["steps"] = json!({ "first": first, "ns": steps, "outliers": outliers.map(|found| found.at).unwrap_or_default() });
     }
     if !drawn.curves.curves.is_empty() {
         data["curves"] = curves(t, &drawn.curves);
@@ -119,13 +118,22 @@ fn lane(lane: &Lane) -> Value {
     json!({ "number": lane.number, "name": shortened(&lane.name), "depth": lane.depth, "blocks": blocks })
 }
 
+/// Start, length, lines as pairs, parts as pairs of line and length, host events as pairs, what ended it. A gap of one
+/// line has neither lines nor parts of its own, but the line.
 fn gap(gap: &Gap) -> Value {
+    let lines: Vec<i64> = gap.lines.iter().flat_map(|&(line, ns)| [line as i64, ns]).collect();
+    let parts: Vec<i64> =
+        gap.parts.iter().flat_map(|part| [part.line as i64, part.end - part.start]).collect();
+    let (lines, parts) = match gap.lines[..] {
+        [(line, _)] => (json!(line as i64), json!(0)),
+        _ => (json!(lines), json!(parts)),
+    };
     json!([
         gap.start,
-        gap.end,
-        gap.lines.iter().map(|&(line, ns)| [line as i64, ns]).collect::<Vec<_>>(),
-        gap.parts.iter().map(|part| [part.start, part.end, part.line as i64]).collect::<Vec<_>>(),
-        gap.host.iter().map(|&(at, ns)| [name(at), ns]).collect::<Vec<_>>(),
+        gap.length(),
+        lines,
+        parts,
+        gap.host.iter().flat_map(|&(at, ns)| [name(at), ns]).collect::<Vec<_>>(),
         name(gap.ended_by),
         name(gap.operator),
         name(gap.frame),
@@ -208,8 +216,11 @@ pub(crate) fn words(t: &Tongues<'_>) -> Value {
     }
     for (key, places) in SENTENCES {
         let holders: Vec<String> = places.iter().map(|place| format!("{{{place}}}")).collect();
-        let args: Vec<(&str, FluentValue<'_>)> =
-            places.iter().zip(&holders).map(|(place, text)| (*place, FluentValue::from(text.as_str()))).collect();
+        let args: Vec<(&str, FluentValue<'_>)> = places
+            .iter()
+            .zip(&holders)
+            .map(|(place, text)| (*place, FluentValue::from(text.as_str())))
+            .collect();
         words.insert(key.trim_start_matches("html-js-").to_owned(), t.format(key, &args).value());
     }
     for key in UNITS {
@@ -220,7 +231,15 @@ pub(crate) fn words(t: &Tongues<'_>) -> Value {
 }
 
 const UNITS: [&str; 9] = [
-    "unit-ns", "unit-us", "unit-ms", "unit-s", "unit-percent", "unit-byte", "unit-kib", "unit-mib", "unit-gib",
+    "unit-ns",
+    "unit-us",
+    "unit-ms",
+    "unit-s",
+    "unit-percent",
+    "unit-byte",
+    "unit-kib",
+    "unit-mib",
+    "unit-gib",
 ];
 
 const WORDS: [&str; 18] = [

@@ -56,7 +56,8 @@ impl<'a> Fields<'a> {
         let of = self.items(schema);
         let at = |index: usize| &zh[index];
         let shown = items.len().min(ITEMS);
-        let is_plain = |item: &Value| !item.is_array() && item.as_object().is_none_or(|m| worded(m).is_some());
+        let is_plain =
+            |item: &Value| !item.is_array() && item.as_object().is_none_or(|m| worded(m).is_some());
         if items.is_empty() {
             self.out.push('–');
         } else if items.iter().all(|item| item.is_number() || item.is_null()) {
@@ -120,7 +121,8 @@ impl<'a> Fields<'a> {
             Some(text) => text.to_owned(),
             None => plain(value),
         };
-        let _ = write!(self.out, "{}", Both { en: text(en), zh: if zh.is_null() { text(en) } else { text(zh) } });
+        let _ =
+            write!(self.out, "{}", Both { en: text(en), zh: if zh.is_null() { text(en) } else { text(zh) } });
     }
 
     /// A field's name, with its definition.

@@ -56,15 +56,18 @@ pub(crate) fn ranks(t: &Tongues<'_>, verdict: &Verdict) -> Option<RanksView> {
         lines: ids.iter().map(|&id| (t.say(|c| c.line(id)), class(id))).collect(),
         rows: shown.iter().map(|rank| row(t, rank, &ids, columns)).collect(),
         heads: text::HEADS[..columns].iter().map(|head| t.word(head)).collect(),
-        left_out: (left_out > 0).then(|| {
-            t.format("report-more-rows", &[("count", FluentValue::from(left_out as f64))])
-        }),
+        left_out: (left_out > 0)
+            .then(|| t.format("report-more-rows", &[("count", FluentValue::from(left_out as f64))])),
         summary: together.map(|facts| t.say(|c| text::summary(c, facts))),
         together: together
             .map(|facts| {
                 let transfers = facts.groups.iter().flat_map(|group| {
                     let of = group.transfers.iter().take(text::TRANSFERS);
-                    of.map(|transfer| t.say(|c| format!("{} · {}", text::group_name(c, group), text::transfer_line(c, transfer))))
+                    of.map(|transfer| {
+                        t.say(|c| {
+                            format!("{} · {}", text::group_name(c, group), text::transfer_line(c, transfer))
+                        })
+                    })
                 });
                 let traits = facts.strategy.iter().map(|one| t.say(|c| strategy::text(c, one)));
                 traits.chain(transfers).collect()

@@ -12,8 +12,8 @@ use super::ranks::{RanksView, ranks};
 use super::tables::{RunView, TableView, instruments, run, tables};
 use super::{blocks, fields};
 use crate::text::head::subject;
-use crate::text::tail::quality_text;
 use crate::text::ledger_title;
+use crate::text::tail::quality_text;
 use crate::{Catalog, EvidenceReport, json, quantity};
 
 /// Width of a whole bar in the units of its picture.
@@ -202,12 +202,7 @@ impl Refused {
 }
 
 impl Page {
-    pub(crate) fn new(
-        t: &Tongues<'_>,
-        verdict: &Verdict,
-        evidence: &EvidenceReport,
-        drawn: &Drawn,
-    ) -> Self {
+    pub(crate) fn new(t: &Tongues<'_>, verdict: &Verdict, evidence: &EvidenceReport, drawn: &Drawn) -> Self {
         let ruling = &verdict.ruling;
         let first = ruling.sentence.first();
         let rest = ruling.sentence.get(1..).unwrap_or_default();
@@ -377,9 +372,8 @@ fn row(t: &Tongues<'_>, line: &Line, step: &Step) -> Row {
         range: t.say(|c| c.range_if_wide(&line.unprofiled).unwrap_or_default()),
         share: column(t, line.share),
         traced: t.say(|c| c.time_like(line.traced_ns / steps, step.traced_ns)),
-        details: t.say(|c| {
-            line.details.iter().map(|detail| c.message(detail)).collect::<Vec<_>>().join(" · ")
-        }),
+        details: t
+            .say(|c| line.details.iter().map(|detail| c.message(detail)).collect::<Vec<_>>().join(" · ")),
     }
 }
 

@@ -190,7 +190,8 @@ fn figures_are_those_of_the_text() {
 }
 
 /// A name that would run something if it were markup, a script, JSON or an attribute.
-const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload='alert(3)'{{x}}<!--";
+const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload='alert(3)'{{x}}<!--";
 
 #[test]
 fn names_of_others_stay_text() {
@@ -202,7 +203,8 @@ fn names_of_others_stay_text() {
     verdict.findings[0].remedy.code = HOSTILE.to_owned();
     verdict.findings[0].evidence[0].place = Some(HOSTILE.to_owned());
     verdict.what_if[0].asked = HOSTILE.to_owned();
-    let block = Block { start: 0, end: 10, line: Line::Matmul, name: 0, count: 1, idle: 0, waited: Line::Latency };
+    let block =
+        Block { start: 0, end: 10, line: Line::Matmul, name: 0, count: 1, idle: 0, waited: Line::Latency };
     let drawn = Drawn {
         timeline: Some(Timeline {
             length: 10,
@@ -231,7 +233,8 @@ fn names_of_others_stay_text() {
     let harmless = Drawn { command: "a".to_owned(), export: None, ..harmless };
     assert_eq!(tame(&page), tame(&self::page(&starved(), &harmless, Lang::En)));
     assert!(!page.contains("<img") && !page.contains("alert(1)</script>"));
-    let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split_once("</script>")).expect("data").0;
+    let data =
+        page.split("id=\"data\">").nth(1).and_then(|rest| rest.split_once("</script>")).expect("data").0;
     let data: Value = serde_json::from_str(data).expect("JSON that no name has broken");
     assert_eq!((&data["timeline"]["names"][0], &data["stacks"][0][1]), (&json!(HOSTILE), &json!(HOSTILE)));
 }
@@ -241,7 +244,10 @@ fn a_page_fetches_nothing_and_runs_only_its_own() {
     let page = page(&starved(), &Drawn::default(), Lang::En);
     let policy = page.split("Content-Security-Policy\" content=\"").nth(1).expect("a policy");
     let policy = policy.split_once('"').expect("its end").0.replace("&#39;", "'");
-    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains("unsafe"),
+        "{policy}"
+    );
     assert_eq!(policy.matches("sha256-").count(), 2, "a script and a style: {policy}");
     for fetching in ["src=\"", "@import", "url(", "<link", "<iframe", " style=\"", " onclick"] {
         assert!(!page.contains(fetching), "{fetching}");

@@ -4,7 +4,10 @@ use super::{
     canvas::{Canvas, Role},
     wrap::shortened,
 };
-use crate::{Catalog, instruments, label::{median, traced_ends}};
+use crate::{
+    Catalog, instruments,
+    label::{median, traced_ends},
+};
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{Instruments, Step, Total, Verdict};

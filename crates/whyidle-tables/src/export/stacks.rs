@@ -329,8 +329,7 @@ mod tests {
         let rare = stacks.child(main, "rare");
         stacks.nodes[rare as usize].2 = 1;
         let tree = stacks.tree(0.02, 100);
-        let rows: Vec<_> =
-            tree.iter().map(|node| (node.around, node.text.as_str(), node.weight)).collect();
+        let rows: Vec<_> = tree.iter().map(|node| (node.around, node.text.as_str(), node.weight)).collect();
         let thread = (None, "process 7 thread (0): main", 100);
         assert_eq!(rows, [thread, (Some(0), "main", 100), (Some(1), "load", 70), (Some(1), "train", 29)]);
         assert_eq!(stacks.tree(0.0, 3).len(), 3);

@@ -15,8 +15,8 @@ use whyidle_readers::{
     Format as FileFormat, ReadError, ReadOptions, find_evidence, find_traces, read_trace, samples,
 };
 use whyidle_report::{
-    Contribution, Drawn, EvidenceReport, Reached, machine_notes, render_evidence_json, render_evidence_markdown,
-    render_evidence_text,
+    Contribution, Drawn, EvidenceReport, Reached, machine_notes, render_evidence_json,
+    render_evidence_markdown, render_evidence_text,
 };
 
 use self::memory::{Memory, Peak};
@@ -90,8 +90,9 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         {
             show::show(reached, options.showing, output)
         }
-        Some(Ok(verdict)) => output
-            .data(&render(Some(Reached::Verdict(verdict)), &evidence, options.showing, output), REACHED),
+        Some(Ok(verdict)) => {
+            output.data(&render(Some(Reached::Verdict(verdict)), &evidence, options.showing, output), REACHED)
+        }
         Some(Err(NoVerdict::Refused(refusal))) => {
             let refused = Some(Reached::Refused(refusal));
             output.data(&render(refused, &evidence, options.showing, output), REFUSED)

@@ -14,7 +14,8 @@ use whyidle_experiment::stats::steady::{Stalls, steady};
 use whyidle_experiment::substitute::{self, Unset};
 use whyidle_readers::recording;
 use whyidle_report::{
-    render_comparison_html, render_comparison_json, render_comparison_markdown, render_comparison_text, run_failed,
+    render_comparison_html, render_comparison_json, render_comparison_markdown, render_comparison_text,
+    run_failed,
 };
 
 use super::options::CompareOptions;

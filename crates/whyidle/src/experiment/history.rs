@@ -3,9 +3,9 @@
 use whyidle_diagnosis::Message;
 use whyidle_experiment::history::{Entry, History, Row};
 use whyidle_report::{
-    render_bench_json, render_bench_markdown, render_bench_text, render_comparison_html, render_comparison_json,
-    render_comparison_markdown, render_comparison_text, render_history_json, render_history_markdown,
-    render_history_text, render_run_html,
+    render_bench_json, render_bench_markdown, render_bench_text, render_comparison_html,
+    render_comparison_json, render_comparison_markdown, render_comparison_text, render_history_json,
+    render_history_markdown, render_history_text, render_run_html,
 };
 
 use super::options::{HistoryCommand, HistoryOptions};
@@ -103,7 +103,7 @@ fn show(
                 };
                 page + "\n" + &set(&runs, showing, output)
             }
-        },
+        }
         None => {
             let error = Message::new("cli-history-none").name("id", id.to_string());
             output.error(&error, Some(&Message::new("cli-history-none-hint")));
