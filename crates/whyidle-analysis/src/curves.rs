@@ -30,6 +30,9 @@ pub struct Curve {
     pub values: Vec<Option<f64>>,
 }
 
+/// Times, ns, and values.
+type Points = Vec<(i64, f64)>;
+
 /// Who is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
@@ -47,7 +50,7 @@ pub fn curves(samples: &Samples, chosen: &Chosen, columns: usize) -> Curves {
     let times = || samples.gpu.t.iter().chain(&samples.process.t);
     let Some((first, last)) = times().min().zip(times().max()) else { return Curves::default() };
     let span = (last - first).max(1);
-    let mut found: Vec<(&'static str, Option<u32>, Vec<(i64, f64)>)> = Vec::new();
+    let mut found: Vec<(&'static str, Option<u32>, Points)> = Vec::new();
     let gpu = chosen.gpu.or_else(|| samples.gpu.keys("gpu").first().copied());
     if let Some(gpu) = gpu {
         found.extend(of_gpu(&samples.gpu, gpu).into_iter().map(|(id, points)| (id, None, points)));
@@ -66,9 +69,9 @@ pub fn curves(samples: &Samples, chosen: &Chosen, columns: usize) -> Curves {
 }
 
 /// A GPU's counters; where there are none, NVML's sampled utilisation.
-fn of_gpu(table: &Table, gpu: u32) -> Vec<(&'static str, Vec<(i64, f64)>)> {
+fn of_gpu(table: &Table, gpu: u32) -> Vec<(&'static str, Points)> {
     let rows: Vec<usize> = table.rows_of("gpu", f64::from(gpu)).collect();
-    let points = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<(i64, f64)> {
+    let points = |value: &dyn Fn(usize) -> Option<f64>| -> Points {
         rows.iter().filter_map(|&row| Some((table.t[row], value(row)?))).collect()
     };
     // A row without DRAM activity was taken too soon after the one before: its counters read 0.
