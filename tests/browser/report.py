@@ -223,6 +223,12 @@ def all_checks(report):
     check(report.browser.run("document.querySelectorAll('.heat').length") >= 8, "the map of ranks")
     report.look("ranks", ranks)
 
+    sides = ["testdata/fed_small", "testdata/gc_every_step"]
+    compared = report.write("compared", "compare", *sides, "--db", str(report.folder / "history.db"))
+    report.open(compared)
+    check(report.browser.run("document.querySelectorAll('#sides canvas').length") == 1, "the chart of both sides")
+    report.look("compared", compared)
+
     file = report.write("file", "diagnose", "testdata/fed_small/trace.json.gz")
     report.open(file)
     report.quiet(file)

@@ -5,11 +5,11 @@ use std::path::Path;
 use rayon::prelude::*;
 use whyidle_diagnosis::{Arg, Digest, Message, NotJudged, NotOneJob, Ranks, Verdict, judge_ranks};
 use whyidle_readers::{ReadError, digest as files};
+use whyidle_report::Drawn;
 
 use crate::args::{DigestOptions, MergeOptions};
-use crate::drawn::{Sources, drawn};
 use crate::output::Output;
-use crate::page::Page;
+use crate::page::{self, Page};
 use crate::show::{NoVerdict, show};
 use crate::trace::{self, Judged, Question};
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -83,7 +83,8 @@ pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
         Ok(verdict) => {
             let reached = Ok::<_, NoVerdict>(verdict);
             let status = show(&reached, options.showing, output);
-            let draw = |verdict: &Verdict| drawn(verdict, &Sources::default());
+            // Digests say all that they say; the traces that they name may be others by now.
+            let draw = |_: &Verdict| Drawn { command: page::command(), ..Drawn::default() };
             page.map_or(status, |page| page.of_outcome(&reached, draw, status, output))
         }
         Err(NotJudged::NoSuchRank) => {

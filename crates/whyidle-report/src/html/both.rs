@@ -71,13 +71,25 @@ impl fmt::Display for Both {
             return f.write_str(&escaped(&self.en));
         }
         for (lang, text) in [(Lang::En, &self.en), (Lang::Zh, &self.zh)] {
-            write!(f, "<span lang=\"{}\">{}</span>", lang.tag(), escaped(text))?;
+            write!(f, "<span lang=\"{}\">{}</span>", lang.tag(), with_code(&escaped(text)))?;
         }
         Ok(())
     }
 }
 
 impl HtmlSafe for Both {}
+
+/// Prose marks what one types with backticks.
+fn with_code(escaped: &str) -> String {
+    let pieces: Vec<&str> = escaped.split('`').collect();
+    if pieces.len() % 2 == 0 {
+        return escaped.to_owned();
+    }
+    let set = |(at, piece): (usize, &&str)| {
+        if at % 2 == 1 { format!("<code>{piece}</code>") } else { (*piece).to_owned() }
+    };
+    pieces.iter().enumerate().map(set).collect()
+}
 
 /// Text inside an element or a quoted attribute.
 pub(crate) fn escaped(text: &str) -> String {
@@ -124,6 +136,8 @@ mod tests {
         assert_eq!(set, "&lt;/span&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;\u{fffd}");
         let two = Both { en: "<b>".to_owned(), zh: "“".to_owned() }.to_string();
         assert_eq!(two, "<span lang=\"en\">&lt;b&gt;</span><span lang=\"zh-CN\">“</span>");
+        let prose = Both { en: "use `a<b>`".to_owned(), zh: "一个 ` 不成对".to_owned() }.to_string();
+        assert!(prose.contains("use <code>a&lt;b&gt;</code>") && prose.contains("一个 ` 不成对"), "{prose}");
         let json = inert_json(&serde_json::json!({ "a": "</script><!--\u{2028}" }));
         assert_eq!(json, "{\"a\":\"\\u003c/script\\u003e\\u003c!--\\u2028\"}");
         let back: serde_json::Value = serde_json::from_str(&json).expect("JSON");

@@ -8,11 +8,13 @@ use whyidle_experiment::result::Run;
 
 use super::both::{Both, Tongues};
 use super::{Frame, blocks, render};
+use crate::page::Block;
 use crate::{Catalog, Lang, experiment};
 
 /// What the template sets.
 pub(crate) struct ComparisonView {
     title: Both,
+    then: Both,
     page: String,
     runs: String,
     has_pairs: bool,
@@ -41,7 +43,9 @@ pub fn render_comparison_html(
 ) -> String {
     let tongues = Tongues { en, zh };
     let t = &tongues;
-    let title = t.say(|c| c.sentences(&experiment::compared(comparison)));
+    let said = experiment::compared(comparison);
+    let (first, rest) = said.split_at(said.len().min(1));
+    let title = t.say(|c| c.sentences(first));
     let mut data = super::no_data();
     if !comparison.pairs.is_empty() {
         let round = |ns: f64| ns.round() as i64;
@@ -55,7 +59,12 @@ pub fn render_comparison_html(
     }
     let charts = super::data::has_charts(&data);
     let page = ComparisonView {
-        page: blocks::set(t, |c| experiment::comparison_blocks(comparison, id, c)),
+        then: t.say(|c| c.sentences(rest)),
+        page: blocks::set(t, |c| {
+            // The sentence is the heading.
+            let blocks = experiment::comparison_blocks(comparison, id, c);
+            blocks.into_iter().filter(|block| !matches!(block, Block::Sentence(_))).collect()
+        }),
         runs: if runs.is_empty() {
             String::new()
         } else {
@@ -87,6 +96,7 @@ pub fn render_run_html(
         data["sides"] = json!([run.series]);
     }
     let page = ComparisonView {
+        then: Both::default(),
         page: blocks::set(t, |c| experiment::run_blocks(run, id, c)),
         runs: String::new(),
         has_pairs: false,

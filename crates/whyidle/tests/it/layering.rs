@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 11] = [
+const AT_HOME: [(&str, &[&str]); 13] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
@@ -36,7 +36,10 @@ const AT_HOME: [(&str, &[&str]); 11] = [
     ("rusqlite", &["whyidle-readers", "whyidle-tables", "whyidle-experiment"]),
     ("statrs", &["whyidle-experiment"]),
     ("fluent-bundle", &["whyidle-report"]),
+    ("askama", &["whyidle-report"]),
     ("clap", &["whyidle"]),
+    // Shows a page in the browser; programs that are measured are started by observe alone.
+    ("open", &["whyidle"]),
     // Only one crate touches the live system.
     ("nvml-wrapper", &["whyidle-observe"]),
     ("procfs", &["whyidle-observe"]),

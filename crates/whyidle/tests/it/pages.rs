@@ -186,6 +186,22 @@ fn a_recording_shows_its_signals_and_stacks_and_a_comparison_its_steps() {
     }
 }
 
+/// Where `--out` is something else, the page has only its long name.
+#[test]
+fn digests_and_the_history_have_pages_too() {
+    let dir = folder();
+    let (digests, path) = (dir.path().join("job.digest.gz"), dir.path().join("report.html"));
+    assert_eq!(run(&["digest", "testdata/straggler_data", "-o", text(&digests)]).status, Some(0));
+    let merged = run(&["merge", text(&digests), "--report", text(&path)]);
+    assert_eq!(merged.status, Some(0), "{}", merged.err);
+    let page = self::page(&path);
+    assert!(page.contains("class=\"heat") || page.contains("class=\"n heat"), "no map of ranks");
+    assert!(!page.contains("id=\"timeline\""), "digests hold no step to draw");
+    for command in [&["run", "-o", "x", "--", "true"][..], &["attach", "1", "-o", "x"]] {
+        assert_eq!(run(command).status, Some(2), "{command:?}: -o would be taken for --out");
+    }
+}
+
 /// The page that ships is the one that this program writes: `make examples` makes it anew.
 #[test]
 fn the_example_is_what_the_program_writes() {
