@@ -127,6 +127,7 @@ class Report:
         for key in ["+", "ArrowRight", "ArrowUp"]:
             at = view()
             self.browser.key(key)
+            run(FRAMES)
             check(view() != at, f"the key {key} does nothing")
         self.browser.key("0")
         check(view() == whole, "the key 0 does not show all")
@@ -139,8 +140,10 @@ class Report:
         # The lane of the GPU begins with the longest gap.
         x, y = box[0] + box[2] * 0.2, box[1] + 50
         self.browser.mouse("mouseMoved", x, y)
+        run(FRAMES)
         check("waiting for data" in run("document.getElementById('tip').textContent"), "nothing is said at the pointer")
         self.browser.click(x, y)
+        run(FRAMES)
         check("waiting for data" in told() and "Ended by" in told(), f"a click on the gap says {told()}")
         self.language("zh-CN")
         check("等数据" in told(), f"in Chinese the gap is told as {told()}")
@@ -152,6 +155,7 @@ class Report:
         self.browser.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
         self.browser.mouse("mouseMoved", x - 80, y, button="left", buttons=1)
         self.browser.mouse("mouseReleased", x - 80, y, button="left", clickCount=1)
+        run(FRAMES)
         check(view() != at, "dragging does nothing")
 
     def figures(self):

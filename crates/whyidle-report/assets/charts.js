@@ -40,7 +40,7 @@
     const wide = Math.max((Math.max(...ns) - low) / 24, 1);
     const counts = new Array(25).fill(0);
     ns.forEach((one) => counts[Math.min(24, Math.floor((one - low) / wide))]++);
-    chart("histogram", word("steps"), [{ label: word("step-time"), values: (_, ticks) => ticks.map((one) => time(one)), space: 70 }, { side: 3, size: 44 }], [
+    chart("histogram", word("steps"), [{ label: word("step-time"), values: (_, ticks) => ticks.map((one) => time(one)), space: 70 }, { side: 3, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }], [
       { label: word("step-time"), value: (_, v) => (v == null ? "–" : time(v)) },
       { label: word("steps"), stroke: colour("k-matmul"), fill: colour("k-element"), paths: uPlot.paths.bars({ size: [0.95] }), points: { show: false } },
     ], [counts.map((_, at) => low + (at + 0.5) * wide), counts], 220, { x: { range: [low - wide / 2, low + 25.5 * wide] } });

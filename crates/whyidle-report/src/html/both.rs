@@ -82,7 +82,7 @@ impl HtmlSafe for Both {}
 /// Prose marks what one types with backticks.
 fn with_code(escaped: &str) -> String {
     let pieces: Vec<&str> = escaped.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return escaped.to_owned();
     }
     let set = |(at, piece): (usize, &&str)| {

@@ -1,7 +1,8 @@
 //! A verdict, a comparison or a run as one HTML file that needs nothing else: both languages, dark and light, on paper
 //! and on a phone. It fetches nothing and runs only its own scripts ([`policy`]).
 //!
-//! * [`views`] – a verdict's parts in words; each figure is set by the functions that set it in text.
+//! * [`views`], [`ledger`], [`changes`], [`ranks`], [`tables`] – a verdict's parts in words; each figure is set by the
+//!   functions that set it in text.
 //! * [`data`] – what the scripts draw.
 //! * [`blocks`] – the pages that are made of blocks.
 //! * [`fields`] – every field of the verdict.
@@ -11,12 +12,14 @@
 
 mod blocks;
 pub(crate) mod both;
+mod changes;
 mod colours;
 mod comparison;
 mod data;
 mod definitions;
 mod drawn;
 mod fields;
+mod ledger;
 pub(crate) mod policy;
 mod ranks;
 mod tables;

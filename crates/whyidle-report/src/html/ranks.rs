@@ -5,7 +5,7 @@ use whyidle_diagnosis::{RankVerdict, Verdict};
 
 use super::both::{Both, Tongues};
 use super::colours::class;
-use super::views::column;
+use super::ledger::column;
 use crate::strategy;
 use crate::text::ranks as text;
 

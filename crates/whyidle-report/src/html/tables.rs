@@ -4,7 +4,7 @@ use whyidle_diagnosis::{Instruments, Total, Verdict};
 
 use super::both::{Both, Tongues};
 use super::colours::class;
-use super::views::column;
+use super::ledger::column;
 use crate::{instruments as words, run as phases};
 
 /// A table: heads, and rows of a class and cells. Figures are set to the right where `right` says so.

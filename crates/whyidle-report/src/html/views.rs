@@ -1,25 +1,22 @@
-//! A verdict's parts as a page shows them: what it was of, the sentence, the ledger, what to change, how far to trust it.
+//! Everything that the page of a verdict sets: what it was of, the sentence, how far to trust it, and the parts that
+//! have files of their own.
 
 use fluent_bundle::FluentValue;
-use whyidle_diagnosis::{Finding, Gain, Line, LineKind, Refusal, Step, Verdict};
+use whyidle_diagnosis::{Refusal, Step, Verdict};
 use whyidle_model::Severity;
 
 use super::both::{Both, Tongues};
-use super::colours::class;
+use super::changes::{AnswerView, FindingView, PathView, Rung, answers, finding_view, path, rungs};
 use super::definitions::{Definition, definitions};
 use super::drawn::Drawn;
+use super::ledger::{Bar, Group, bars, groups};
 use super::ranks::{RanksView, ranks};
 use super::tables::{RunView, TableView, instruments, run, tables};
 use super::{blocks, fields};
 use crate::text::head::subject;
 use crate::text::ledger_title;
 use crate::text::tail::quality_text;
-use crate::{Catalog, EvidenceReport, json, quantity};
-
-/// Width of a whole bar in the units of its picture.
-const WHOLE: f64 = 1000.0;
-/// Traced steps that get a bar of their own.
-const BARS: usize = 12;
+use crate::{Catalog, EvidenceReport, json};
 
 /// Everything that the template sets.
 pub(crate) struct Page {
@@ -64,91 +61,6 @@ pub(crate) struct Page {
     pub(crate) export: Option<String>,
     pub(crate) definitions: Vec<Definition>,
     pub(crate) fields: String,
-}
-
-/// A bar of segments side by side.
-pub(crate) struct Bar {
-    pub(crate) name: Both,
-    pub(crate) time: Both,
-    pub(crate) segments: Vec<Segment>,
-}
-
-/// A segment of a bar; places are in thousandths of the widest bar.
-pub(crate) struct Segment {
-    pub(crate) class: &'static str,
-    pub(crate) x: String,
-    pub(crate) width: String,
-    pub(crate) says: Both,
-}
-
-/// Lines of one kind.
-pub(crate) struct Group {
-    pub(crate) name: Both,
-    pub(crate) time: Both,
-    pub(crate) share: Both,
-    pub(crate) rows: Vec<Row>,
-}
-
-/// A line of the ledger.
-pub(crate) struct Row {
-    pub(crate) id: &'static str,
-    pub(crate) class: &'static str,
-    pub(crate) label: Both,
-    pub(crate) time: Both,
-    pub(crate) range: Both,
-    pub(crate) share: Both,
-    pub(crate) traced: Both,
-    pub(crate) details: Both,
-}
-
-/// A step of the ladder.
-pub(crate) struct Rung {
-    pub(crate) what: Both,
-    pub(crate) step: Both,
-    pub(crate) saved: Both,
-    pub(crate) how: Both,
-    pub(crate) limit: Both,
-    pub(crate) width: String,
-    /// Ends of the interval, in the same units.
-    pub(crate) low: String,
-    pub(crate) high: String,
-}
-
-/// A finding.
-pub(crate) struct FindingView {
-    pub(crate) cause: &'static str,
-    pub(crate) class: &'static str,
-    pub(crate) name: Both,
-    pub(crate) proposal: Both,
-    pub(crate) cost: Both,
-    pub(crate) gain: Option<GainView>,
-    pub(crate) summary: Both,
-    pub(crate) evidence: Vec<Both>,
-    pub(crate) steps: Vec<Both>,
-    pub(crate) code: String,
-    pub(crate) what: Both,
-}
-
-/// What a remedy brings.
-pub(crate) struct GainView {
-    pub(crate) step: Both,
-    pub(crate) saved: Both,
-    pub(crate) how: Both,
-    pub(crate) limit: Both,
-}
-
-/// The answer to a what-if.
-pub(crate) struct AnswerView {
-    pub(crate) asked: String,
-    pub(crate) gain: Option<GainView>,
-    pub(crate) notes: Vec<Both>,
-}
-
-/// The critical path.
-pub(crate) struct PathView {
-    pub(crate) length: Both,
-    pub(crate) parts: Vec<(Both, Both, Both)>,
-    pub(crate) names: Vec<(Both, Both, Both)>,
 }
 
 /// How the steps differ.
@@ -275,7 +187,7 @@ fn more(t: &Tongues<'_>, count: usize) -> Both {
     t.format("report-more-rows", &[("count", FluentValue::from(count as f64))])
 }
 
-fn basis(catalog: &Catalog, step: &Step) -> String {
+pub(super) fn basis(catalog: &Catalog, step: &Step) -> String {
     if step.found_by == "second" { catalog.word("report-no-steps") } else { catalog.basis(step) }
 }
 
@@ -287,189 +199,6 @@ fn timeline_title(t: &Tongues<'_>, shown: &whyidle_analysis::timeline::Timeline)
             ("gpu", FluentValue::from(shown.device.to_string())),
         ];
         c.format("html-timeline-of", &args)
-    })
-}
-
-/// Thousandths of the whole, with as many digits as a pixel needs.
-pub(crate) fn thousandths(part: f64, whole: f64) -> String {
-    format!("{:.1}", (part / whole.max(1.0) * WHOLE).clamp(0.0, WHOLE))
-}
-
-/// The true step first, then the traced ones, all on one scale.
-fn bars(t: &Tongues<'_>, verdict: &Verdict, drawn: &Drawn) -> Vec<Bar> {
-    let step_ns = verdict.step.unprofiled.ns;
-    let shown = &drawn.traced[..drawn.traced.len().min(BARS)];
-    let length = |lines: &[(&str, i64)]| lines.iter().map(|(_, ns)| ns).sum::<i64>();
-    let widest = shown.iter().map(|(_, lines)| length(lines)).chain([step_ns]).max().unwrap_or(0);
-    let bar = |name: Both, lines: &[(&'static str, i64)]| {
-        let mut now = 0;
-        let whole = length(lines);
-        let segments = lines.iter().filter(|(_, ns)| *ns > 0).map(|&(id, ns)| {
-            let from = now;
-            now += ns;
-            let says = t.say(|c| {
-                let share = c.share(ns as f64 / whole.max(1) as f64);
-                format!("{} {} · {share}", c.line(id), c.time_like(ns, whole))
-            });
-            Segment {
-                class: class(id),
-                x: thousandths(from as f64, widest as f64),
-                width: thousandths(ns as f64, widest as f64),
-                says,
-            }
-        });
-        let segments = segments.collect();
-        Bar { name, time: t.time(whole), segments }
-    };
-    let own: Vec<(&'static str, i64)> =
-        verdict.ledger.iter().map(|line| (line.id, line.unprofiled.ns)).collect();
-    let mut bars = vec![bar(t.word("html-true-step"), &own)];
-    bars.extend(shown.iter().map(|(number, lines)| {
-        let args = [("number", FluentValue::from(number.to_string()))];
-        bar(t.format("html-traced-step", &args), lines)
-    }));
-    bars
-}
-
-fn groups(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Group> {
-    let step_ns = verdict.step.unprofiled.ns;
-    [
-        (LineKind::Waiting, "report-group-waiting"),
-        (LineKind::Working, "report-group-working"),
-        (LineKind::Rest, "report-group-rest"),
-    ]
-    .into_iter()
-    .filter_map(|(kind, key)| {
-        let is_shown = |line: &&Line| line.kind == kind && (line.traced_ns != 0 || line.unprofiled.ns != 0);
-        let lines: Vec<&Line> = verdict.ledger.iter().filter(is_shown).collect();
-        if lines.is_empty() {
-            return None;
-        }
-        let ns = lines.iter().map(|line| line.unprofiled.ns).sum();
-        let whole: f64 = lines.iter().map(|line| line.share).sum();
-        Some(Group {
-            name: t.word(key),
-            time: t.say(|c| c.time_like(ns, step_ns)),
-            share: column(t, whole),
-            rows: lines.iter().map(|line| row(t, line, &verdict.step)).collect(),
-        })
-    })
-    .collect()
-}
-
-/// A share as a column of the ledger sets it.
-pub(crate) fn column(t: &Tongues<'_>, share: f64) -> Both {
-    t.say(|c| c.quantity(&quantity::share_in_column(share)))
-}
-
-fn row(t: &Tongues<'_>, line: &Line, step: &Step) -> Row {
-    let steps = i64::try_from(step.count.max(1)).unwrap_or(i64::MAX);
-    Row {
-        id: line.id,
-        class: class(line.id),
-        label: t.say(|c| c.line(line.id)),
-        time: t.say(|c| c.time_like(line.unprofiled.ns, step.unprofiled.ns)),
-        range: t.say(|c| c.range_if_wide(&line.unprofiled).unwrap_or_default()),
-        share: column(t, line.share),
-        traced: t.say(|c| c.time_like(line.traced_ns / steps, step.traced_ns)),
-        details: t
-            .say(|c| line.details.iter().map(|detail| c.message(detail)).collect::<Vec<_>>().join(" · ")),
-    }
-}
-
-fn gain_view(t: &Tongues<'_>, gain: &Gain, step_ns: i64) -> GainView {
-    GainView {
-        step: t.say(|c| c.step_after(gain)),
-        saved: t.say(|c| c.saved(gain, step_ns)),
-        how: t.say(|c| c.method_and_range(gain)),
-        limit: t.say(|c| c.next_limit(gain)),
-    }
-}
-
-/// From today's step down; nothing where no remedy is on the ladder.
-fn rungs(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Rung> {
-    let step = &verdict.step.unprofiled;
-    if verdict.ladder.is_empty() {
-        return Vec::new();
-    }
-    let highest = verdict.ladder.iter().map(|rung| rung.gain.step_after.high_ns).max().unwrap_or(0);
-    let widest = highest.max(step.high_ns).max(step.ns) as f64;
-    let mark = |ns: i64| thousandths(ns as f64, widest);
-    let mut rungs = vec![Rung {
-        what: t.word("html-today"),
-        step: t.time(step.ns),
-        saved: Both::default(),
-        how: t.say(|c| basis(c, &verdict.step)),
-        limit: Both::default(),
-        width: mark(step.ns),
-        low: mark(step.low_ns),
-        high: mark(step.high_ns),
-    }];
-    rungs.extend(verdict.ladder.iter().enumerate().map(|(at, rung)| {
-        let after = &rung.gain.step_after;
-        let GainView { step: after_text, saved, how, limit } = gain_view(t, &rung.gain, step.ns);
-        Rung {
-            what: t.say(|c| c.rung(rung, at == 0)),
-            step: after_text,
-            saved,
-            how,
-            limit,
-            width: mark(after.ns),
-            low: mark(after.low_ns),
-            high: mark(after.high_ns),
-        }
-    }));
-    rungs
-}
-
-fn finding_view(t: &Tongues<'_>, verdict: &Verdict, finding: &Finding) -> FindingView {
-    let step_ns = verdict.step.unprofiled.ns;
-    FindingView {
-        cause: finding.cause,
-        class: class(finding.cause),
-        name: t.say(|c| c.cause(finding.cause)),
-        proposal: t.say(|c| c.proposal(finding, verdict.subject.ranks)),
-        cost: t.say(|c| {
-            let cost = c.cost(finding);
-            match c.range_if_wide(&finding.cost) {
-                Some(range) if finding.cost.ns > 0 => format!("{cost} · {range}"),
-                _ => cost,
-            }
-        }),
-        gain: finding.gain.as_ref().map(|gain| gain_view(t, gain, step_ns)),
-        summary: t.message(&finding.remedy.summary),
-        evidence: finding.evidence.iter().map(|found| t.say(|c| c.evidence(found))).collect(),
-        steps: finding.remedy.steps.iter().map(|step| t.message(step)).collect(),
-        code: finding.remedy.code.clone(),
-        what: t.say(|c| {
-            let key = format!("cause-{}-what", crate::catalog::key_of(finding.cause));
-            if c.has(&key) { c.word(&key) } else { String::new() }
-        }),
-    }
-}
-
-fn answers(t: &Tongues<'_>, verdict: &Verdict) -> Vec<AnswerView> {
-    verdict
-        .what_if
-        .iter()
-        .map(|answer| AnswerView {
-            asked: answer.asked.clone(),
-            gain: answer.gain.as_ref().map(|gain| gain_view(t, gain, verdict.step.unprofiled.ns)),
-            notes: answer.notes.iter().map(|note| t.message(note)).collect(),
-        })
-        .collect()
-}
-
-fn path(t: &Tongues<'_>, verdict: &Verdict) -> Option<PathView> {
-    let path = verdict.critical_path.as_ref()?;
-    let row = |name: Both, ns: i64| {
-        let share = ns as f64 / path.length_ns.max(1) as f64;
-        (name, column(t, share), t.say(|c| c.time_like(ns, path.length_ns)))
-    };
-    Some(PathView {
-        length: t.time(path.length_ns),
-        parts: path.parts.iter().map(|part| row(t.say(|c| c.path_part(part.id)), part.ns)).collect(),
-        names: path.names.iter().map(|name| row(Both::same(&name.name), name.ns)).collect(),
     })
 }
 
