@@ -122,7 +122,9 @@ class Browser:
 
     def media(self, medium="", dark=False):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", media=medium, features=[scheme])
+        # Without animations, so that a place on the screen stays one.
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.call("Emulation.setEmulatedMedia", media=medium, features=[scheme, still])
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
