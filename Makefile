@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python lint bench bench-plan bench-ranks bench-memory bench-history bench-watching accept
+.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,15 @@ demo: ## build whyidle and read the trace that ships with it
 test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a real PyTorch program and on Ray too
 	WHYIDLE_TEST_PYTHON=$(TEST_PYTHON) $(MAKE) test-fast
 	$(MAKE) test-python
+	$(MAKE) test-report
+
+test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
+	$(CARGO) build --locked --package whyidle
+	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
+
+examples: ## write the pages of examples/ anew
+	$(CARGO) build --locked --package whyidle
+	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
 
 test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
 	$(CARGO) build --locked --package whyidle
@@ -61,5 +70,6 @@ bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching cos
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
 
 accept: ## take today's output as right: snapshots, and the screens in both READMEs; read the diff
+	$(MAKE) examples
 	INSTA_UPDATE=always $(CARGO) test --locked --workspace
 	git diff --stat

@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub mod communication;
+pub mod curves;
 pub mod device;
 pub mod distribution;
 pub mod facts;
@@ -24,6 +25,7 @@ pub mod rates;
 pub mod shapes;
 pub mod signals;
 pub mod steps;
+pub mod timeline;
 pub mod totals;
 pub mod tree;
 pub mod vendor;

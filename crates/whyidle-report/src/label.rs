@@ -209,6 +209,16 @@ pub(crate) fn traced_ends(step: &Step) -> (i64, i64) {
     (shortest, longest)
 }
 
+/// The median of lengths in ascending order; the mean of the middle two of an even number, 0 of none.
+pub(crate) fn median(sorted: &[i64]) -> i64 {
+    let middle = sorted.len() / 2;
+    match sorted.get(middle) {
+        None => 0,
+        Some(upper) if sorted.len().is_multiple_of(2) => i64::midpoint(sorted[middle - 1], *upper),
+        Some(odd) => *odd,
+    }
+}
+
 /// `12`, or `0.5` where it is not the same in every step.
 fn per_step(count: u64, steps: i64) -> String {
     let steps = steps.unsigned_abs().max(1);

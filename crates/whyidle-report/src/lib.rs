@@ -1,5 +1,5 @@
-//! All wording, and nothing but wording: the verdict as text, JSON and Markdown, in
-//! English and Chinese.
+//! All wording, and nothing but wording: the verdict as text, JSON, Markdown and HTML,
+//! in English and Chinese.
 //!
 //! * [`Catalog`] – the messages of one language; every sentence comes out of it.
 //! * [`render_text`], [`render_json`], [`render_markdown`] – a verdict; `refusal_*` – why
@@ -9,6 +9,8 @@
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
 //! * [`EvidenceReport`] and `render_evidence_*` – what was recorded beside traces and samples, below the verdict.
 //! * [`render_diff_text`], [`render_diff_json`], [`render_diff_markdown`] – what changed from one to another.
+//! * [`render_html`], [`render_comparison_html`], [`render_run_html`] – a page of its own; [`Drawn`] – what it shows
+//!   beyond the verdict.
 //! * [`Sheet`] – the answer to a query.
 //! * [`render_bench_text`], [`render_comparison_text`], [`render_history_text`] and their likes – experiments;
 //!   [`benchmark_row`] – a row of a table that people keep.
@@ -19,6 +21,7 @@ mod diff;
 mod evidence;
 mod experiment;
 mod explain;
+mod html;
 mod instruments;
 mod json;
 mod label;
@@ -55,6 +58,7 @@ pub use experiment::{
     run_failed,
 };
 pub use explain::{CAUSES, explain, list_causes};
+pub use html::{Drawn, render_comparison_html, render_html, render_run_html};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;
 pub use machine::machine_notes;

@@ -121,7 +121,8 @@ pub(crate) enum Format {
 /// Options of `trace`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  whyidle trace trace.json.gz --step-ms 188\n  \
-    whyidle trace runs/42/ --format json\n  whyidle trace runs/42/ --what-if data.workers=12 --critical-path\n\n\
+    whyidle trace runs/42/ --format json\n  whyidle trace runs/42/ --what-if data.workers=12 --critical-path\n  \
+    whyidle trace runs/42/ -o report.html --open\n\n\
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input.")]
 pub(crate) struct TraceOptions {
     /// Traces (.json, .json.gz; .sqlite of Nsight Systems), directories with traces, or - for standard input
@@ -154,6 +155,42 @@ pub(crate) struct TraceOptions {
     /// Analyse this GPU, by the number the program gives it [default: the busiest]
     #[arg(long, value_name = "N", value_parser = whole::<i32>(NUMBERS))]
     pub(crate) device: Option<i32>,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
+}
+
+/// A page beside what is printed.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Reporting {
+    /// Write a page for the browser too: one HTML file, in both languages
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Open the page in the browser
+    #[arg(long, requires = "report")]
+    pub(crate) open: bool,
+    /// Replace what is there
+    #[arg(long, requires = "report")]
+    pub(crate) force: bool,
+}
+
+/// The same for commands whose `--out` is something else: without its short name, which would be taken for theirs.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ReportingToo {
+    /// Write a page for the browser too: one HTML file, in both languages
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Open the page in the browser
+    #[arg(long, requires = "report")]
+    open: bool,
+    /// Replace what is there
+    #[arg(long, requires = "report")]
+    force: bool,
+}
+
+impl ReportingToo {
+    pub(crate) fn reporting(&self) -> Reporting {
+        Reporting { report: self.report.clone(), open: self.open, force: self.force }
+    }
 }
 
 /// Options of `digest`.
@@ -197,6 +234,8 @@ pub(crate) struct MergeOptions {
     pub(crate) rank: Option<u32>,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: ReportingToo,
 }
 
 /// How `attach`, `run` and `diagnose` print their verdict.
@@ -230,6 +269,8 @@ pub(crate) struct LiveOptions {
     pub(crate) step_ms: Option<f64>,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: ReportingToo,
 }
 
 /// Options of `attach`.
@@ -351,6 +392,8 @@ pub(crate) struct DiagnoseOptions {
     pub(crate) step_ms: Option<f64>,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
 }
 
 /// Options of `ranks`.

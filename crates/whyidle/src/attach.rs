@@ -10,6 +10,7 @@ use crate::args::AttachOptions;
 use crate::experiment::verdicts::Watched;
 use crate::live::{Place, Ticker, known_gpus, training, until, unwritten};
 use crate::output::Output;
+use crate::page::Page;
 
 pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     if let Err(status) = known_gpus(&options.gpu, output) {
@@ -30,6 +31,10 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
             .count("seconds", i64::try_from(options.live.for_.as_secs()).unwrap_or(i64::MAX)),
     );
     let command = driver.command.clone();
+    let page = match Page::asked(&options.live.page.reporting(), output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let (place, recorder) = match Place::open(&options.live, output) {
         Ok(opened) => opened,
         Err(status) => return status,
@@ -55,7 +60,7 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     match watch.finish(command.clone(), Vec::new(), more) {
         Ok(summary) => {
             let watched = Watched::new(began, &command, &summary);
-            place.verdict(&options.live, &again, watched, output)
+            place.verdict(&options.live, page.as_ref(), &again, watched, output)
         }
         Err(error) => unwritten(place.dir(), &error, output),
     }

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use whyidle_diagnosis::{Arg, Digest, Message, NotJudged, NotOneJob, Ranks, judge_ranks};
+use whyidle_diagnosis::{Arg, Digest, Message, NotJudged, NotOneJob, Ranks, Verdict, judge_ranks};
 use whyidle_readers::{ReadError, digest as files};
+use whyidle_report::Drawn;
 
 use crate::args::{DigestOptions, MergeOptions};
 use crate::output::Output;
+use crate::page::{self, Page};
 use crate::show::{NoVerdict, show};
 use crate::trace::{self, Judged, Question};
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -48,6 +50,10 @@ pub(crate) fn digest(options: &DigestOptions, output: &Output) -> u8 {
 
 /// Joins digests, or judges them together.
 pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
+    let page = match Page::asked(&options.page.reporting(), output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let digests = match read(options) {
         Ok(digests) => digests,
         Err(error) => {
@@ -74,7 +80,13 @@ pub(crate) fn merge(options: &MergeOptions, output: &Output) -> u8 {
         }
     };
     match judge_ranks(&ranks, options.rank) {
-        Ok(verdict) => show(&Ok::<_, NoVerdict>(verdict), options.showing, output),
+        Ok(verdict) => {
+            let reached = Ok::<_, NoVerdict>(verdict);
+            let status = show(&reached, options.showing, output);
+            // Digests say all that they say; the traces that they name may be others by now.
+            let draw = |_: &Verdict| Drawn { command: page::command(), ..Drawn::default() };
+            page.map_or(status, |page| page.of_outcome(&reached, draw, status, output))
+        }
         Err(NotJudged::NoSuchRank) => {
             output.error(&Message::new("cli-no-such-rank"), None);
             REFUSED

@@ -10,9 +10,13 @@ use whyidle_observe::process::is_zombie;
 use whyidle_observe::tree::Tree;
 use whyidle_observe::{Flow, Missing, Progress, Recorder, Scratch, stack_permission};
 
+use whyidle_report::Drawn;
+
 use crate::args::LiveOptions;
+use crate::drawn::{Sources, drawn};
 use crate::experiment::verdicts::Watched;
 use crate::output::Output;
+use crate::page::Page;
 use crate::show::{NoVerdict, show};
 use crate::{REFUSED, UNREADABLE, diagnose};
 
@@ -49,20 +53,34 @@ impl Place {
         &self.dir
     }
 
-    /// Prints the verdict of what was recorded, and keeps it in the history. `again`: the command that would record it
-    /// anew.
+    /// Prints the verdict of what was recorded, writes its page, and keeps it in the history. `again`: the command that
+    /// would record it anew.
     pub(crate) fn verdict(
         &self,
         options: &LiveOptions,
+        page: Option<&Page>,
         again: &str,
         watched: Watched,
         output: &Output,
     ) -> u8 {
         let mut reached = diagnose::verdict(&self.dir, options.step_ms, output);
+        // What lies here is drawn before its paths are forgotten.
+        let sources = Sources {
+            recording: Some(&self.dir),
+            is_temporary: self.temporary.is_some(),
+            ..Sources::default()
+        };
+        let shown = match (page, &reached) {
+            (Some(_), Ok(verdict)) => drawn(verdict, &sources),
+            _ => Drawn::default(),
+        };
         if self.temporary.is_some() {
             forget(&mut reached, &self.dir, again);
         }
-        let status = show(&reached, options.showing, output);
+        let mut status = show(&reached, options.showing, output);
+        if let Some(page) = page {
+            status = page.of_outcome(&reached, |_| shown, status, output);
+        }
         if let Ok(verdict) = &reached
             && !options.no_history
         {

@@ -14,6 +14,7 @@ use crate::args::RunOptions;
 use crate::experiment::verdicts::Watched;
 use crate::live::{Place, Ticker, known_gpus, unwritten};
 use crate::output::Output;
+use crate::page::Page;
 
 /// A program trains steadily after this long in its loop.
 const SETTLED: Duration = Duration::from_secs(4);
@@ -27,6 +28,10 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     if let Err(status) = known_gpus(&options.gpu, output) {
         return status;
     }
+    let page = match Page::asked(&options.live.page.reporting(), output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let (place, recorder) = match Place::open(&options.live, output) {
         Ok(opened) => opened,
         Err(status) => return status,
@@ -59,7 +64,7 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
         Ok(summary) => {
             let watched = Watched::new(began, &options.command, &summary);
             let again = format!("whyidle run --step-ms MS -- {}", options.command.join(" "));
-            place.verdict(&options.live, &again, watched, output)
+            place.verdict(&options.live, page.as_ref(), &again, watched, output)
         }
         Err(error) => unwritten(place.dir(), &error, output),
     };

@@ -22,9 +22,11 @@ use whyidle_readers::{
 use whyidle_report::CAUSES;
 
 use crate::args::{Showing, TraceOptions};
+use crate::drawn::{Sources, drawn};
 use crate::evidence::memory::{Peak, peak_of};
 use crate::explain;
 use crate::output::Output;
+use crate::page::Page;
 use crate::progress;
 use crate::show::{NoVerdict, show};
 use crate::values::{LONGEST_STEP_MS, SHORTEST_STEP_MS};
@@ -38,9 +40,17 @@ pub(crate) struct Loaded {
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
     let showing = Showing { format: options.format, verbose: options.verbose };
+    let page = match Page::asked(&options.page, output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let reached =
         question(options).map_err(NoVerdict::NotUnderstood).and_then(|question| verdict(&question, output));
-    show(&reached, showing, output)
+    let status = show(&reached, showing, output);
+    let Some(page) = page else { return status };
+    let recording = options.paths.iter().map(PathBuf::as_path).find(|path| path.is_dir());
+    let sources = Sources { recording, step: options.step.clone(), ..Sources::default() };
+    page.of_outcome(&reached, |verdict| drawn(verdict, &sources), status, output)
 }
 
 /// What is asked of traces.

@@ -23,6 +23,7 @@ use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::Row;
 use whyidle_experiment::result::Run;
 
+use crate::page::Block;
 use crate::{Catalog, TextOptions, page};
 
 pub use benchmark::{benchmark_header, benchmark_row};
@@ -34,6 +35,7 @@ pub use json::{
     render_bench_json, render_comparison_json, render_differential_json, render_fix_json, render_history_json,
 };
 pub use sweep::{render_sweep_json, render_sweep_markdown, render_sweep_text};
+pub(crate) use words::compared;
 pub use words::{moment, run_failed};
 
 /// A run as text; `id` is its number in the history.
@@ -104,4 +106,19 @@ pub fn render_history_text(rows: &[Row], catalog: &Catalog, options: &TextOption
 #[must_use]
 pub fn render_history_markdown(rows: &[Row], catalog: &Catalog) -> String {
     page::set_markdown(&history::blocks(rows, catalog))
+}
+
+/// A comparison as blocks, with every pair.
+pub(crate) fn comparison_blocks(comparison: &Comparison, id: Option<i64>, catalog: &Catalog) -> Vec<Block> {
+    comparison::blocks(comparison, id, catalog, true)
+}
+
+/// Entries of the history as blocks.
+pub(crate) fn history_blocks(rows: &[Row], catalog: &Catalog) -> Vec<Block> {
+    history::blocks(rows, catalog)
+}
+
+/// A run as blocks.
+pub(crate) fn run_blocks(run: &Run, id: Option<i64>, catalog: &Catalog) -> Vec<Block> {
+    run::blocks(run, id, catalog, true)
 }

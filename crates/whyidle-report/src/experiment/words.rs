@@ -183,7 +183,7 @@ pub(super) fn per(per: Per) -> Message {
 }
 
 /// The answer of a comparison.
-pub(super) fn compared(comparison: &Comparison) -> Vec<Message> {
+pub(crate) fn compared(comparison: &Comparison) -> Vec<Message> {
     let mut said = vec![match &comparison.effect {
         _ if comparison.mixed => Message::new("compare-mixed"),
         _ if comparison.apart => return apart(comparison),

@@ -8,6 +8,8 @@ pub(crate) mod json;
 mod summary;
 mod words;
 
+pub(crate) use words::part as part_named;
+
 use whyidle_analysis::memory::{Apart, DeviceMemory, InGaps, Site};
 use whyidle_diagnosis::QualityNote;
 use whyidle_model::MemorySummary;

@@ -32,7 +32,7 @@ pub(super) fn site(site: &Site) -> Message {
 }
 
 /// A part of the peak by its name.
-pub(super) fn part(sites: &[Site], part: &Part) -> Message {
+pub(crate) fn part(sites: &[Site], part: &Part) -> Message {
     match part.site {
         None => Message::new("memory-part-before"),
         Some(at) => site(&sites[at as usize]),

@@ -166,7 +166,7 @@ fn whatever_is_said_has_its_entry() {
 #[test]
 fn no_entry_is_left_over() {
     let said = said();
-    let own = sources("src").join("\n");
+    let own = sources("src").join("\n") + &templates();
     for lang in Lang::ALL {
         let (entries, _) = entries(lang);
         let left_over: Vec<_> = entries
@@ -258,6 +258,10 @@ fn said() -> BTreeSet<String> {
     let levers = whyidle_diagnosis::CAUSES.iter().filter(|cause| cause.lever.is_some());
     keys.extend(levers.map(|cause| format!("gain-{}", key_of(cause.id))));
     keys.extend(tabled_messages_of_the_readers());
+    let pages = [templates()];
+    keys.extend(literals_after("t.word(\"", &pages));
+    keys.extend(literals_after("t.format(\"", &pages));
+    keys.extend(literals_after("m::copied(", &pages).into_iter().filter(|key| key.starts_with("html-")));
     keys.extend(whyidle_diagnosis::SPLIT_LINES.iter().map(|line| format!("line-{}", key_of(line))));
     keys.extend(ledger_lines().iter().map(|line| format!("line-{}", key_of(line))));
     keys.extend(whyidle_planner::PlanError::IDS.iter().map(|id| (*id).to_owned()));
@@ -315,6 +319,13 @@ fn ledger_lines() -> BTreeSet<String> {
     let lines = literals_after("= \"", &rows);
     assert!(lines.contains("working.matmul"), "the ledger's table has moved");
     lines
+}
+
+/// The templates of pages, which look words up by themselves.
+fn templates() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let files = fs::read_dir(folder).expect("templates").map(|entry| entry.expect("an entry").path());
+    files.map(|path| fs::read_to_string(path).expect("a readable template")).collect()
 }
 
 /// The string literals that follow `opening` in `sources`.

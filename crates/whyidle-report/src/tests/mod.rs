@@ -5,6 +5,7 @@ mod catalogues;
 mod diff;
 mod experiment;
 mod gate;
+mod html;
 mod job;
 mod pages;
 mod plan;

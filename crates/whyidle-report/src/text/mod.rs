@@ -7,7 +7,7 @@ mod findings;
 pub(crate) mod head;
 mod items;
 mod ledger;
-mod ranks;
+pub(crate) mod ranks;
 mod run;
 pub(crate) mod tail;
 mod verbose;

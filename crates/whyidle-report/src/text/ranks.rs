@@ -2,7 +2,7 @@
 
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
-use whyidle_diagnosis::{Clock, LineKind, RankVerdict, TogetherFacts, Transfer, Verdict};
+use whyidle_diagnosis::{Clock, Group, LineKind, RankVerdict, TogetherFacts, Transfer, Verdict};
 
 use super::{Canvas, Role};
 use crate::Catalog;
@@ -12,9 +12,9 @@ use crate::strategy;
 /// Ranks that are listed without `-v`: the worst ones.
 const LISTED: usize = 8;
 /// Kinds and sizes of collectives that `-v` lists per group.
-const TRANSFERS: usize = 6;
+pub(crate) const TRANSFERS: usize = 6;
 /// The columns' heads.
-const HEADS: [&str; 7] = [
+pub(crate) const HEADS: [&str; 7] = [
     "report-rank-rank",
     "report-rank-step",
     "report-rank-working",
@@ -103,7 +103,7 @@ fn write_row(canvas: &mut Canvas, cells: &[String], placed: &[(usize, usize)], f
 }
 
 /// Rank, step, working share, how often last, own waiting for others, what it made others wait, own pace.
-fn cells(catalog: &Catalog, rank: &RankVerdict) -> [String; 7] {
+pub(crate) fn cells(catalog: &Catalog, rank: &RankVerdict) -> [String; 7] {
     let late = rank.lateness.as_ref();
     let step = rank.step.unprofiled.ns;
     let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), |ns| catalog.time_like(ns, step));
@@ -147,7 +147,7 @@ fn plain_line(catalog: &Catalog, rank: &RankVerdict) -> String {
 }
 
 /// How well the ranks were compared, and how far their clocks are apart.
-fn summary(catalog: &Catalog, facts: &TogetherFacts) -> String {
+pub(crate) fn summary(catalog: &Catalog, facts: &TogetherFacts) -> String {
     let matched = catalog.format(
         "report-together-matched",
         &[
@@ -174,14 +174,7 @@ fn summary(catalog: &Catalog, facts: &TogetherFacts) -> String {
 fn write_together(canvas: &mut Canvas, catalog: &Catalog, facts: &TogetherFacts) {
     for group in facts.groups.iter().filter(|group| !group.transfers.is_empty()) {
         canvas.blank();
-        let args = [
-            ("name", FluentValue::from(group.name.as_str())),
-            ("count", FluentValue::from(group.ranks.len() as f64)),
-            ("from", FluentValue::from(group.ranks.first().map(u32::to_string).unwrap_or_default())),
-            ("to", FluentValue::from(group.ranks.last().map(u32::to_string).unwrap_or_default())),
-        ];
-        let key = if group.name.is_empty() { "report-pair" } else { "report-group" };
-        canvas.to(2).flow(Role::Strong, &catalog.format(key, &args));
+        canvas.to(2).flow(Role::Strong, &group_name(catalog, group));
         for transfer in group.transfers.iter().take(TRANSFERS) {
             canvas.to(2).flow_to(Role::Plain, &transfer_line(catalog, transfer), 4);
         }
@@ -196,7 +189,18 @@ fn write_together(canvas: &mut Canvas, catalog: &Catalog, facts: &TogetherFacts)
     }
 }
 
-fn transfer_line(catalog: &Catalog, transfer: &Transfer) -> String {
+/// A group and its ranks.
+pub(crate) fn group_name(catalog: &Catalog, group: &Group) -> String {
+    let args = [
+        ("name", FluentValue::from(group.name.as_str())),
+        ("count", FluentValue::from(group.ranks.len() as f64)),
+        ("from", FluentValue::from(group.ranks.first().map(u32::to_string).unwrap_or_default())),
+        ("to", FluentValue::from(group.ranks.last().map(u32::to_string).unwrap_or_default())),
+    ];
+    catalog.format(if group.name.is_empty() { "report-pair" } else { "report-group" }, &args)
+}
+
+pub(crate) fn transfer_line(catalog: &Catalog, transfer: &Transfer) -> String {
     let args = [
         ("kind", FluentValue::from(transfer.kind)),
         ("bytes", FluentValue::from(catalog.quantity(&quantity::bytes(transfer.bytes)))),

@@ -4,7 +4,10 @@ use super::{
     canvas::{Canvas, Role},
     wrap::shortened,
 };
-use crate::{Catalog, instruments, label::traced_ends};
+use crate::{
+    Catalog, instruments,
+    label::{median, traced_ends},
+};
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{Instruments, Step, Total, Verdict};
@@ -47,7 +50,7 @@ fn write_steps(canvas: &mut Canvas, catalog: &Catalog, step: &Step) {
         ("count", FluentValue::from(step.count as f64)),
         ("first", FluentValue::from(step.first.to_string())),
         ("shortest", time(shortest)),
-        ("median", time(median(step))),
+        ("median", time(median_of(step))),
         ("longest", time(longest)),
     ];
     canvas.to(2).flow(Role::Plain, &catalog.format("report-step-spread", &spread));
@@ -113,14 +116,8 @@ fn put_cells(canvas: &mut Canvas, role: Role, cells: &[String; 4], widths: &[usi
     canvas.to(end).put(role, &cells[3]).to(end + widths[3] + 2);
 }
 
-/// The median traced step; the mean of the middle two of an even number.
-fn median(step: &Step) -> i64 {
+fn median_of(step: &Step) -> i64 {
     let mut sorted = step.traced_each_ns.clone();
     sorted.sort_unstable();
-    let middle = sorted.len() / 2;
-    match sorted.get(middle) {
-        None => step.traced_ns,
-        Some(upper) if sorted.len().is_multiple_of(2) => i64::midpoint(sorted[middle - 1], *upper),
-        Some(odd) => *odd,
-    }
+    if sorted.is_empty() { step.traced_ns } else { median(&sorted) }
 }

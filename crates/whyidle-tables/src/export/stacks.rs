@@ -34,6 +34,17 @@ pub struct Stacks {
     threads: Vec<(String, u32)>,
 }
 
+/// A node of the trees of all threads, for a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The node around it, by its place in the list; `None` for a thread.
+    pub around: Option<usize>,
+    /// Its frame, or the name of the thread.
+    pub text: String,
+    /// Weight of the stacks that go through it or end in it.
+    pub weight: i64,
+}
+
 /// No node.
 const ROOT: u32 = u32::MAX;
 
@@ -164,6 +175,46 @@ impl Stacks {
         nodes.filter(|((_, (_, _, weight)), _)| *weight > 0).map(|((node, _), thread)| (node, thread))
     }
 
+    /// The trees of all threads, each node after the one around it and largest first, without nodes below the share
+    /// `least` of all weights; of more than `most` nodes the largest.
+    #[must_use]
+    pub fn tree(&self, least: f64, most: usize) -> Vec<Node> {
+        let mut weights: Vec<i64> = self.nodes.iter().map(|&(_, _, weight)| weight).collect();
+        let mut below: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
+        for node in (0..self.nodes.len()).rev() {
+            let around = self.nodes[node].0;
+            if around != ROOT {
+                weights[around as usize] += weights[node];
+                below[around as usize].extend(u32::try_from(node).ok());
+            }
+        }
+        let whole: i64 = self.threads.iter().map(|&(_, root)| weights[root as usize]).sum();
+        let mut sorted = weights.clone();
+        sorted.sort_unstable_by_key(|&weight| std::cmp::Reverse(weight));
+        let from = ((whole as f64 * least).ceil() as i64).max(1).max(sorted.get(most).map_or(0, |&w| w + 1));
+        let by_weight = |nodes: &mut Vec<u32>| {
+            nodes.retain(|&node| weights[node as usize] >= from);
+            // What is taken from the end comes first.
+            nodes.sort_by_key(|&node| (weights[node as usize], std::cmp::Reverse(node)));
+        };
+        let mut open: Vec<u32> = self.threads.iter().map(|&(_, root)| root).collect();
+        by_weight(&mut open);
+        let mut open: Vec<(u32, Option<usize>)> = open.into_iter().map(|root| (root, None)).collect();
+        let names: FxHashMap<u32, &String> = self.threads.iter().map(|(name, root)| (*root, name)).collect();
+        let mut tree: Vec<Node> = Vec::new();
+        while let Some((node, around)) = open.pop() {
+            let text = match names.get(&node) {
+                Some(name) => name.replace(';', " "),
+                None => self.frames[self.nodes[node as usize].1 as usize].clone(),
+            };
+            tree.push(Node { around, text, weight: weights[node as usize] });
+            let mut inner = std::mem::take(&mut below[node as usize]);
+            by_weight(&mut inner);
+            open.extend(inner.into_iter().map(|inner| (inner, Some(tree.len() - 1))));
+        }
+        tree
+    }
+
     /// Folded lines: `process 7;thread (7): MainThread;outer;inner 12`. whyidle reads those of a recording back.
     ///
     /// # Errors
@@ -266,6 +317,24 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tree_keeps_what_weighs_and_each_node_after_the_one_around_it() {
+        let mut stacks = Stacks::new(Unit::Samples);
+        let root = stacks.thread("process 7;thread (0): main".to_owned());
+        let main = stacks.child(root, "main");
+        let (load, train) = (stacks.child(main, "load"), stacks.child(main, "train"));
+        stacks.nodes[load as usize].2 = 70;
+        stacks.nodes[train as usize].2 = 29;
+        let rare = stacks.child(main, "rare");
+        stacks.nodes[rare as usize].2 = 1;
+        let tree = stacks.tree(0.02, 100);
+        let rows: Vec<_> = tree.iter().map(|node| (node.around, node.text.as_str(), node.weight)).collect();
+        let thread = (None, "process 7 thread (0): main", 100);
+        assert_eq!(rows, [thread, (Some(0), "main", 100), (Some(1), "load", 70), (Some(1), "train", 29)]);
+        assert_eq!(stacks.tree(0.0, 3).len(), 3);
+        assert_eq!(Stacks::new(Unit::Samples).tree(0.0, 3), []);
+    }
 
     #[test]
     fn frames_of_either_form_have_their_place() {

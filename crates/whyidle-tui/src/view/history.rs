@@ -1,11 +1,12 @@
 //! The last minutes, one curve a line.
 
 use unicode_width::UnicodeWidthStr;
+use whyidle_analysis::curves;
 use whyidle_diagnosis::Message;
 
 use super::pen::Pen;
 use super::theme::Tone;
-use crate::state::{Curve, History, State};
+use crate::state::{Curve, State};
 
 /// Columns from empty to full.
 const STEPS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -28,7 +29,7 @@ pub(super) fn draw(state: &State, focused: bool, pen: &mut Pen<'_>) {
     for (at, ((curve, points), name)) in state.history.curves.iter().zip(&names).enumerate() {
         let y = at + 1;
         pen.put(0, y, label, Tone::Faint, name);
-        let values = History::columns(points, state.now, state.history.span, columns);
+        let values = curves::columns(points, state.now, state.history.span, columns);
         let tone = if *curve == Curve::Busy { Tone::Working } else { Tone::Plain };
         for (x, value) in values.iter().enumerate() {
             let (tone, cell) = match value {

@@ -15,14 +15,16 @@ use whyidle_readers::{
     Format as FileFormat, ReadError, ReadOptions, find_evidence, find_traces, read_trace, samples,
 };
 use whyidle_report::{
-    Contribution, EvidenceReport, Reached, machine_notes, render_evidence_json, render_evidence_markdown,
-    render_evidence_text,
+    Contribution, Drawn, EvidenceReport, Reached, machine_notes, render_evidence_json,
+    render_evidence_markdown, render_evidence_text,
 };
 
 use self::memory::{Memory, Peak};
 use crate::args::{DiagnoseOptions, Format, Showing};
 use crate::diagnose::Others;
+use crate::drawn::{Sources, drawn};
 use crate::output::{Output, in_words};
+use crate::page::{self, Page};
 use crate::show::NoVerdict;
 use crate::trace::{self, Question};
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose, ranks, show};
@@ -31,6 +33,10 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
     let unread = |error: &ReadError| {
         output.read_error(error);
         UNREADABLE
+    };
+    let page = match Page::asked(&options.page, output) {
+        Ok(page) => page,
+        Err(status) => return status,
     };
     let mut given = Given::sort(&options.paths);
     if given.recordings.len() > 1 {
@@ -42,6 +48,13 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
     let memory = given.take_memory();
     let mut reached = given.verdict(&logged, memory.peaks(), options, output);
     let verdict = reached.as_ref().and_then(|reached| reached.as_ref().ok());
+    let shown = match (&page, verdict) {
+        (Some(_), Some(verdict)) => {
+            let recording = given.recordings.first().map(PathBuf::as_path);
+            drawn(verdict, &Sources { recording, samples: Some(&logged.samples), ..Sources::default() })
+        }
+        _ => Drawn { command: page::command(), ..Drawn::default() },
+    };
     let mut evidence = match given.evidence(verdict, logged, memory) {
         Ok(evidence) => evidence,
         Err(error) => return unread(&error),
@@ -58,24 +71,35 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         evidence.why = why;
         reached = None;
     }
-    match reached {
+    let as_reached = match &reached {
+        Some(Ok(verdict)) => Some(Reached::Verdict(verdict)),
+        Some(Err(NoVerdict::Refused(refusal))) => Some(Reached::Refused(refusal)),
+        _ => None,
+    };
+    let has_page = as_reached.is_some() || reached.is_none();
+    let write = |status: u8| match &page {
+        Some(page) if has_page => page.of(as_reached, &evidence, &shown, status, output),
+        _ => status,
+    };
+    write(match &reached {
         // A recording or a trace by itself is judged as ever; a log that carries no verdict says what it holds.
         Some(reached)
             if evidence.is_empty()
                 && evidence.contributions.len() < 2
                 && (reached.is_ok() || given.logs.is_empty()) =>
         {
-            show::show(&reached, options.showing, output)
+            show::show(reached, options.showing, output)
         }
-        Some(Ok(verdict)) => output
-            .data(&render(Some(Reached::Verdict(&verdict)), &evidence, options.showing, output), REACHED),
+        Some(Ok(verdict)) => {
+            output.data(&render(Some(Reached::Verdict(verdict)), &evidence, options.showing, output), REACHED)
+        }
         Some(Err(NoVerdict::Refused(refusal))) => {
-            let refused = Some(Reached::Refused(&refusal));
+            let refused = Some(Reached::Refused(refusal));
             output.data(&render(refused, &evidence, options.showing, output), REFUSED)
         }
         None => output.data(&render(None, &evidence, options.showing, output), REACHED),
-        Some(none) => show::show(&none, options.showing, output),
-    }
+        Some(none) => show::show(none, options.showing, output),
+    })
 }
 
 fn render(

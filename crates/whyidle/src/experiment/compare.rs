@@ -13,18 +13,26 @@ use whyidle_experiment::stats::paired::Plan;
 use whyidle_experiment::stats::steady::{Stalls, steady};
 use whyidle_experiment::substitute::{self, Unset};
 use whyidle_readers::recording;
-use whyidle_report::{render_comparison_json, render_comparison_markdown, render_comparison_text};
+use whyidle_report::{
+    render_comparison_html, render_comparison_json, render_comparison_markdown, render_comparison_text,
+};
 
 use super::options::CompareOptions;
 use super::{bench, open, open_to_read, places, running, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
+use crate::page::{self, Page};
 use crate::{REACHED, REFUSED, UNREADABLE};
 
 pub(crate) fn run(options: &CompareOptions, output: &Output) -> u8 {
+    let page = match Page::asked(&options.page, output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
+    let page = page.as_ref();
     let result = match &options.what[..] {
-        [a, b] if is_kept(a) && is_kept(b) => apart(options, [a, b], output),
-        _ => together(options, output),
+        [a, b] if is_kept(a) && is_kept(b) => apart(options, [a, b], page, output),
+        _ => together(options, page, output),
     };
     match result {
         Ok(status) | Err(status) => status,
@@ -37,7 +45,7 @@ fn is_kept(text: &str) -> bool {
 }
 
 /// Runs two programs in pairs.
-fn together(options: &CompareOptions, output: &Output) -> Result<u8, u8> {
+fn together(options: &CompareOptions, page: Option<&Page>, output: &Output) -> Result<u8, u8> {
     let (path, logs) = places(&options.kept, output)?;
     let sides = sides(options, output)?;
     let mut history = open(&path, output)?;
@@ -84,7 +92,9 @@ fn together(options: &CompareOptions, output: &Output) -> Result<u8, u8> {
             return Err(REFUSED);
         }
     }
-    Ok(show(&compared.comparison, Some(compared.id), options.showing, output))
+    let (comparison, id) = (&compared.comparison, Some(compared.id));
+    let status = show(comparison, id, options.showing, output);
+    Ok(page.map_or(status, |page| write(page, comparison, id, [&[], &[]], status, output)))
 }
 
 fn side_name(is_b: bool) -> &'static str {
@@ -135,7 +145,12 @@ fn unset(why: &Unset, (change, name, value): (&str, &str, &str), output: &Output
 }
 
 /// Two runs of the history, or two recordings, side by side.
-fn apart(options: &CompareOptions, what: [&String; 2], output: &Output) -> Result<u8, u8> {
+fn apart(
+    options: &CompareOptions,
+    what: [&String; 2],
+    page: Option<&Page>,
+    output: &Output,
+) -> Result<u8, u8> {
     let mut runs = Vec::new();
     for text in what {
         runs.push(match text.parse() {
@@ -145,7 +160,9 @@ fn apart(options: &CompareOptions, what: [&String; 2], output: &Output) -> Resul
     }
     let plan = Plan::new(options.pairs as usize, options.counts);
     let comparison = Comparison::apart(&runs[0], &runs[1], &plan, options.loss_tolerance);
-    Ok(show(&comparison, None, options.showing, output))
+    let status = show(&comparison, None, options.showing, output);
+    let series = [&runs[0].series[..], &runs[1].series[..]];
+    Ok(page.map_or(status, |page| write(page, &comparison, None, series, status, output)))
 }
 
 fn kept(options: &CompareOptions, id: i64, output: &Output) -> Result<Run, u8> {
@@ -191,6 +208,20 @@ fn recorded(dir: &Path, output: &Output) -> Result<Run, u8> {
     run.place.gpus.extend(found.gpu);
     run.place.host = found.host;
     Ok(run)
+}
+
+/// Writes the page of a comparison; `status`, where it can be written.
+fn write(
+    page: &Page,
+    comparison: &Comparison,
+    id: Option<i64>,
+    series: [&[i64]; 2],
+    status: u8,
+    output: &Output,
+) -> u8 {
+    page.write(status, output, |catalogs, lang| {
+        render_comparison_html(comparison, id, &[], series, &page::command(), catalogs, lang)
+    })
 }
 
 /// Prints a comparison; its exit status.

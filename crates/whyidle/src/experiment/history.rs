@@ -8,17 +8,19 @@ use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::{Entry, History, Row};
 use whyidle_experiment::job;
 use whyidle_report::{
-    render_bench_json, render_bench_markdown, render_bench_text, render_comparison_json,
-    render_comparison_markdown, render_comparison_text, render_differential_json,
-    render_differential_markdown, render_differential_text, render_fix_json, render_fix_markdown,
-    render_fix_text, render_history_json, render_history_markdown, render_history_text, render_job_json,
-    render_job_markdown, render_job_text, render_json, render_markdown, render_text,
+    Drawn, EvidenceReport, Reached, render_bench_json, render_bench_markdown, render_bench_text,
+    render_comparison_html, render_comparison_json, render_comparison_markdown, render_comparison_text,
+    render_differential_json, render_differential_markdown, render_differential_text, render_fix_json,
+    render_fix_markdown, render_fix_text, render_history_json, render_history_markdown, render_history_text,
+    render_job_json, render_job_markdown, render_job_text, render_json, render_markdown, render_run_html,
+    render_text,
 };
 
 use super::options::{HistoryCommand, HistoryOptions};
 use super::{open_to_read, places, sweep_page, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
+use crate::page::{self, Page};
 use crate::{REACHED, REFUSED, UNREADABLE};
 
 /// Runs of one comparison or sweep that are shown with it at most.
@@ -28,16 +30,20 @@ pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
     let result = match &options.command {
         None if options.job.is_some() => of_job(options, output),
         None => list(options, output),
-        Some(HistoryCommand::Show { id, kept, showing }) => {
+        Some(HistoryCommand::Show { id, kept, showing, page }) => {
             // Options may stand on either side of `show`.
             let kept = if kept.db.is_some() { kept } else { &options.kept };
             let showing = Showing {
                 format: if showing.format == Format::Text { options.showing.format } else { showing.format },
                 verbose: showing.verbose || options.showing.verbose,
             };
+            let page = match Page::asked(page, output) {
+                Ok(page) => page,
+                Err(status) => return status,
+            };
             places(kept, output)
                 .and_then(|(path, _)| open_to_show(&path, *id, output))
-                .and_then(|history| show(&history, *id, showing, output))
+                .and_then(|history| show(&history, *id, page.as_ref(), showing, output))
         }
     };
     match result {
@@ -107,40 +113,82 @@ fn runs(history: &History, id: i64, showing: Showing, output: &Output) -> Result
     Ok("\n".to_owned() + &set(&runs, showing, output))
 }
 
-fn show(history: &History, id: i64, showing: Showing, output: &Output) -> Result<u8, u8> {
+fn show(
+    history: &History,
+    id: i64,
+    page: Option<&Page>,
+    showing: Showing,
+    output: &Output,
+) -> Result<u8, u8> {
     let catalog = &output.catalog;
     let options = output.text_options(showing.verbose);
+    let mut written = REACHED;
     let text = match history.entry(id).map_err(|error| unusable(&error, output))? {
-        Some(Entry::Run(run)) => match showing.format {
-            Format::Text => render_bench_text(&run, Some(id), catalog, &options),
-            Format::Json => render_bench_json(&run, Some(id), catalog),
-            Format::Md => render_bench_markdown(&run, Some(id), catalog),
-        },
-        Some(Entry::Comparison(comparison)) => match showing.format {
-            Format::Json => render_comparison_json(&comparison, Some(id), catalog),
-            format => {
-                let page = if format == Format::Md {
+        Some(Entry::Run(run)) => {
+            if let Some(page) = page {
+                written = page.write(REACHED, output, |catalogs, lang| {
+                    render_run_html(&run, Some(id), &page::command(), catalogs, lang)
+                });
+            }
+            match showing.format {
+                Format::Text => render_bench_text(&run, Some(id), catalog, &options),
+                Format::Json => render_bench_json(&run, Some(id), catalog),
+                Format::Md => render_bench_markdown(&run, Some(id), catalog),
+            }
+        }
+        Some(Entry::Comparison(comparison)) => {
+            let mut of_it = history.list(Some(id), MOST_RUNS).map_err(|error| unusable(&error, output))?;
+            of_it.reverse();
+            if let Some(page) = page {
+                written = page.write(REACHED, output, |catalogs, lang| {
+                    let command = page::command();
+                    render_comparison_html(
+                        &comparison,
+                        Some(id),
+                        &of_it,
+                        [&[], &[]],
+                        &command,
+                        catalogs,
+                        lang,
+                    )
+                });
+            }
+            if showing.format == Format::Json {
+                render_comparison_json(&comparison, Some(id), catalog)
+            } else {
+                let page = if showing.format == Format::Md {
                     render_comparison_markdown(&comparison, Some(id), catalog)
                 } else {
                     render_comparison_text(&comparison, Some(id), catalog, &options)
                 };
-                page + &runs(history, id, showing, output)?
+                page + "\n" + &set(&of_it, showing, output)
             }
-        },
+        }
+        Some(Entry::Differential(_) | Entry::Fix(_) | Entry::Sweep(_)) if page.is_some() => {
+            let hint = Message::new("cli-report-no-page-hint");
+            output.error(&Message::new("cli-report-no-page").name("id", id.to_string()), Some(&hint));
+            return Err(UNREADABLE);
+        }
         Some(Entry::Differential(found)) => return Ok(show_differential(&found, Some(id), showing, output)),
         Some(Entry::Fix(found)) => return Ok(show_fix(&found, Some(id), showing, output)),
         Some(Entry::Sweep(sweep)) => {
             let page = sweep_page::page(&sweep, Some(id), showing, output);
             if showing.format == Format::Json { page } else { page + &runs(history, id, showing, output)? }
         }
-        Some(Entry::Verdict(judged)) => match showing.format {
-            Format::Text => render_text(&judged.verdict, catalog, &options),
-            Format::Json => render_json(&judged.verdict, catalog),
-            Format::Md => render_markdown(&judged.verdict, catalog),
-        },
+        Some(Entry::Verdict(judged)) => {
+            if let Some(page) = page {
+                let (reached, none) = (Reached::Verdict(&judged.verdict), EvidenceReport::default());
+                written = page.of(Some(reached), &none, &Drawn::default(), REACHED, output);
+            }
+            match showing.format {
+                Format::Text => render_text(&judged.verdict, catalog, &options),
+                Format::Json => render_json(&judged.verdict, catalog),
+                Format::Md => render_markdown(&judged.verdict, catalog),
+            }
+        }
         None => return Err(none(id, output)),
     };
-    Ok(output.data(&text, REACHED))
+    Ok(output.data(&text, written))
 }
 
 /// Prints what it came to; its exit status.

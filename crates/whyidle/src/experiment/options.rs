@@ -6,7 +6,7 @@ use std::time::Duration;
 use whyidle_diagnosis::Message;
 use whyidle_experiment::tries::{KNOWN, NotUnderstood, Takes, Try};
 
-use crate::args::Showing;
+use crate::args::{Reporting, Showing};
 use crate::values::{Unfit, duration, whole};
 
 /// How long and how a program is measured.
@@ -114,6 +114,8 @@ pub(crate) struct CompareOptions {
     pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "what")]
     pub(crate) command: Vec<String>,
@@ -184,6 +186,8 @@ pub(crate) enum HistoryCommand {
         kept: Kept,
         #[command(flatten)]
         showing: Showing,
+        #[command(flatten)]
+        page: Reporting,
     },
 }
 

@@ -38,7 +38,10 @@ const AT_HOME: [(&str, &[&str]); 13] = [
     ("rusqlite", &["whyidle-readers", "whyidle-tables", "whyidle-experiment"]),
     ("statrs", &["whyidle-experiment"]),
     ("fluent-bundle", &["whyidle-report"]),
+    ("askama", &["whyidle-report"]),
     ("clap", &["whyidle"]),
+    // Shows a page in the browser; programs that are measured are started by observe alone.
+    ("open", &["whyidle"]),
     // Only one crate touches the live system.
     ("nvml-wrapper", &["whyidle-observe"]),
     ("procfs", &["whyidle-observe"]),

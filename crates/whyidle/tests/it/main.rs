@@ -12,6 +12,7 @@ mod layering;
 mod licences;
 mod logs;
 mod memory;
+mod pages;
 mod plan;
 mod quick_look;
 mod ranks;

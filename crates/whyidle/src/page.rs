@@ -1,0 +1,144 @@
+//! `--report FILE`: what was reached as a page, written beside what is printed, and opened where that is wanted.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use whyidle_diagnosis::{Arg, Message, Refusal, Verdict};
+use whyidle_experiment::result::shown;
+use whyidle_readers::written::place;
+use whyidle_report::{Catalog, Drawn, EvidenceReport, Lang, Reached, render_html};
+
+use crate::UNREADABLE;
+use crate::args::Reporting;
+use crate::output::Output;
+use crate::show::NoVerdict;
+
+/// A page that is to be written.
+pub(crate) struct Page {
+    path: PathBuf,
+    open: bool,
+}
+
+impl Page {
+    /// The page that is asked for, if any; else the exit status, once the reason is said. It is asked first: nobody
+    /// wants to hear after half an hour of measuring that there is no such folder.
+    pub(crate) fn asked(asked: &Reporting, output: &Output) -> Result<Option<Self>, u8> {
+        let Some(path) = &asked.report else { return Ok(None) };
+        let shown = path.display().to_string();
+        if path.as_os_str() == "-" {
+            let hint = Message::new("cli-report-no-stream-hint");
+            output.error(&Message::new("cli-report-no-stream"), Some(&hint));
+            return Err(UNREADABLE);
+        }
+        match fs::symlink_metadata(path) {
+            Ok(_) if !asked.force => {
+                let error = Message::new("cli-export-there").name("path", shown);
+                output.error(&error, Some(&Message::new("cli-export-there-hint")));
+                return Err(UNREADABLE);
+            }
+            Ok(_) if path.is_dir() => {
+                let reason = io::Error::from(io::ErrorKind::IsADirectory);
+                return Err(unwritten(path, &reason, output));
+            }
+            _ => {}
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let missing =
+                if folder.exists() { io::ErrorKind::NotADirectory } else { io::ErrorKind::NotFound };
+            return Err(unwritten(path, &io::Error::from(missing), output));
+        }
+        Ok(Some(Self { path: path.clone(), open: asked.open }))
+    }
+
+    /// Writes the page of a verdict, or of why there is none. Returns `status`, or [`UNREADABLE`] where it cannot be
+    /// written. What could not be read at all has no page.
+    pub(crate) fn of_outcome(
+        &self,
+        reached: &Result<Verdict, NoVerdict>,
+        drawn: impl FnOnce(&Verdict) -> Drawn,
+        status: u8,
+        output: &Output,
+    ) -> u8 {
+        let none = EvidenceReport::default();
+        match reached {
+            Ok(verdict) => self.of(Some(Reached::Verdict(verdict)), &none, &drawn(verdict), status, output),
+            Err(NoVerdict::Refused(refusal)) => self.of_refusal(refusal, status, output),
+            Err(_) => status,
+        }
+    }
+
+    fn of_refusal(&self, refusal: &Refusal, status: u8, output: &Output) -> u8 {
+        let drawn = Drawn { command: command(), ..Drawn::default() };
+        self.of(Some(Reached::Refused(refusal)), &EvidenceReport::default(), &drawn, status, output)
+    }
+
+    /// The same with the evidence beside it.
+    pub(crate) fn of(
+        &self,
+        reached: Option<Reached<'_>>,
+        evidence: &EvidenceReport,
+        drawn: &Drawn,
+        status: u8,
+        output: &Output,
+    ) -> u8 {
+        self.write(status, output, |catalogs, lang| render_html(reached, evidence, drawn, catalogs, lang))
+    }
+
+    /// Writes what `render` makes.
+    pub(crate) fn write(
+        &self,
+        status: u8,
+        output: &Output,
+        render: impl FnOnce([&Catalog; 2], Lang) -> String,
+    ) -> u8 {
+        let [en, zh] = Lang::ALL.map(Catalog::new);
+        let html = render([&en, &zh], output.catalog.lang());
+        if let Err(error) = place(&self.path, |beside| fs::write(beside, &html)) {
+            return unwritten(&self.path, &error, output);
+        }
+        let bytes = i64::try_from(html.len()).unwrap_or(i64::MAX);
+        let written = Message::new("cli-export-written").name("path", self.path.display().to_string());
+        output.say(&written.with("bytes", Arg::Bytes(bytes)));
+        if self.open {
+            self.open(output);
+        }
+        status
+    }
+
+    /// Opens it in the browser; that this cannot be done is worth a word, no more: the page is there.
+    fn open(&self, output: &Output) {
+        let opened = if has_display() { open::that_detached(&self.path) } else { Err(no_display()) };
+        if let Err(error) = opened {
+            let shown = self.path.display().to_string();
+            output.say(
+                &Message::new("cli-report-not-opened").name("path", shown).name("reason", error.to_string()),
+            );
+        }
+    }
+}
+
+/// Where nothing can be shown, `xdg-open` would start, and fail unheard.
+fn has_display() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux")
+        || ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].into_iter().any(is_set)
+}
+
+fn no_display() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "DISPLAY, WAYLAND_DISPLAY and BROWSER are unset")
+}
+
+fn unwritten(path: &Path, error: &io::Error, output: &Output) -> u8 {
+    let message = Message::new("cli-not-written").name("path", path.display().to_string());
+    output.error(&message.name("reason", error.to_string()), None);
+    UNREADABLE
+}
+
+/// The command line of this run, as one would type it.
+pub(crate) fn command() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = std::iter::once("whyidle".to_owned()).chain(words).collect();
+    shown(&words, &Default::default(), &[])
+}
