@@ -73,6 +73,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::comparison::Comparison;
+    use crate::history::Kind;
     use crate::result::Place;
 
     #[test]
@@ -91,7 +92,7 @@ mod tests {
         {
             history.add_run(&of(commit, command, began), None)?;
         }
-        let comparison = history.begin_comparison(&Comparison::default())?;
+        let comparison = history.begin(Kind::Comparison, 0, String::new(), &Comparison::default())?;
         history.add_run(&of("aaaaaaaaaaaa", "x", 5), Some((comparison, "A1")))?;
         let began = |runs: Vec<Numbered>| runs.iter().map(|(id, run)| (*id, run.began)).collect::<Vec<_>>();
         assert_eq!(began(history.runs_of(Some("aaaaaaaaaa"), "x", 10)?), [(3, 3), (1, 1)]);

@@ -238,7 +238,7 @@ impl Search<'_> {
 
     fn look_once(&mut self, candidate: Candidate, now: i64) -> Result<Attempt, Stop> {
         (self.tell)(&Event::Looking(Some(&candidate.change)));
-        let mut wanted = self.with(&[candidate.change.clone()]);
+        let mut wanted = self.with(std::slice::from_ref(&candidate.change));
         let run = self.run(&mut wanted, &format!("look {}", candidate.change))?;
         let step = run.step_ns().filter(|_| !matches!(run.ended, Ended::Failed | Ended::OutOfMemory));
         let looked = step.map(|step| step as f64 / now as f64 - 1.0);
@@ -258,11 +258,12 @@ impl Search<'_> {
     /// What was kept against the same with the remedy, in pairs; and the step with it.
     fn prove(&mut self, mut attempt: Attempt) -> Result<(Attempt, Option<i64>), Stop> {
         (self.tell)(&Event::Proving(Some(&attempt.candidate.change)));
-        let compared = self.compare([self.with(&[]), self.with(&[attempt.candidate.change.clone()])])?;
+        let compared =
+            self.compare([self.with(&[]), self.with(std::slice::from_ref(&attempt.candidate.change))])?;
         let comparison = &compared.comparison;
         attempt.comparison = Some(compared.id);
         attempt.effect = comparison.effect;
-        attempt.losses = Some(comparison.losses.clone());
+        attempt.losses = Some(comparison.losses);
         attempt.outcome = match (&compared.failed, comparison.effect.map(|effect| effect.answer)) {
             (Some((_, run)), _) if run.ended == Ended::OutOfMemory => Outcome::OutOfMemory,
             (Some(_), _) => Outcome::Failed,

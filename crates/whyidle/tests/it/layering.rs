@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 13] = [
+const AT_HOME: [(&str, &[&str]); 15] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
