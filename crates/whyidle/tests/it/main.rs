@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod bad_input;
+mod docs;
 mod evidence;
 mod experiments;
 mod gate;

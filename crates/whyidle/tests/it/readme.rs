@@ -13,7 +13,7 @@ fn read(name: &str) -> String {
 }
 
 /// The fenced blocks of a page: language and content.
-fn blocks(page: &str) -> Vec<(String, String)> {
+pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in page.lines() {
@@ -29,7 +29,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 }
 
 /// The levels of a page's headings.
-fn headings(page: &str) -> Vec<usize> {
+pub(crate) fn headings(page: &str) -> Vec<usize> {
     let mut fenced = false;
     let mut levels = Vec::new();
     for line in page.lines() {

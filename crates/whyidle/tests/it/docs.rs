@@ -1,0 +1,245 @@
+//! The book in `docs/`: both languages say the same on the same pages, what it tells to type exists, its links lead
+//! somewhere, and the pages of causes are what `whyidle explain` prints.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use whyidle_report::CAUSES;
+
+use crate::readme::{blocks, headings};
+use crate::support::{LANGUAGES, printed, root, run, whyidle};
+
+/// The folder of a book's pages.
+fn book(lang: &str) -> PathBuf {
+    root().join("docs").join(lang).join("src")
+}
+
+/// Every page of a book but its table of contents: path below the folder, and content.
+fn pages(lang: &str) -> BTreeMap<String, String> {
+    let mut pages = BTreeMap::new();
+    let mut folders = vec![book(lang)];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(book(lang)).unwrap().to_str().unwrap().replace('\\', "/");
+                pages.insert(name, fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    assert!(pages.remove("SUMMARY.md").is_some(), "docs/{lang} has no table of contents");
+    pages
+}
+
+fn summary(lang: &str) -> String {
+    fs::read_to_string(book(lang).join("SUMMARY.md")).unwrap()
+}
+
+/// Where the links of a page lead, code left out.
+fn links(page: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut targets = Vec::new();
+    for line in page.lines() {
+        fenced ^= line.starts_with("```");
+        let prose: String = line.split('`').step_by(2).collect();
+        let found = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        targets.extend(found.filter(|_| !fenced).map(|(target, _)| target.to_owned()));
+    }
+    targets
+}
+
+/// The page of a cause, or the list of all, as Markdown: what `explain` prints on a very long line.
+fn explained(cause: Option<&str>, lang: &str) -> String {
+    let args: Vec<&str> = ["explain"].into_iter().chain(cause).chain(["--lang", lang]).collect();
+    let output = whyidle(&args).env("COLUMNS", "100000").output().unwrap();
+    assert!(output.status.success(), "{args:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    if cause.is_some() { as_markdown(&text) } else { as_list(&text, lang) }
+}
+
+fn as_markdown(text: &str) -> String {
+    let mut page = String::from("<!-- Printed by `whyidle explain`; `make accept` writes it anew. -->\n");
+    let mut in_list = false;
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
+        let (item, said) = (line.starts_with("  - "), line.trim_start());
+        page += match (at, line.starts_with("  ")) {
+            (0, _) => "\n# ",
+            (_, false) => "\n## ",
+            (..) if item && in_list => "",
+            (..) => "\n",
+        };
+        // The command to try ends its line.
+        match said.split_once("whyidle trace PATH ") {
+            Some((before, rest)) if !said.contains('`') => {
+                page += &format!("{before}`whyidle trace PATH {rest}`\n");
+            }
+            _ => page += &format!("{said}\n"),
+        }
+        in_list = item;
+    }
+    page
+}
+
+fn as_list(text: &str, lang: &str) -> String {
+    let (title, id, name) = match lang {
+        "zh" => ("全部原因", "id", "GPU 在等"),
+        _ => ("All causes", "id", "the GPU waits for"),
+    };
+    let mut page = format!(
+        "<!-- Printed by `whyidle explain`; `make accept` writes it anew. -->\n\n# {title}\n\n| {id} | {name} |\n| --- | --- |\n"
+    );
+    for line in text.lines() {
+        let (cause, name) = line.split_once(char::is_whitespace).unwrap();
+        page += &format!("| [`{cause}`]({cause}.md) | {} |\n", name.trim());
+    }
+    page
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents_once_and_nothing_else_is() {
+    for lang in LANGUAGES {
+        let listed = links(&summary(lang));
+        let once: BTreeSet<&String> = listed.iter().collect();
+        assert_eq!(listed.len(), once.len(), "docs/{lang}: a page is listed twice");
+        let there = pages(lang);
+        assert_eq!(once, there.keys().collect(), "docs/{lang}");
+        let toml = fs::read_to_string(root().join("docs").join(lang).join("book.toml")).unwrap();
+        assert!(toml.contains("src = \"src\""), "docs/{lang}/book.toml");
+    }
+}
+
+#[test]
+fn both_languages_have_the_same_pages_headings_tables_and_code() {
+    let [en, zh] = LANGUAGES.map(pages);
+    assert_eq!(links(&summary("en")), links(&summary("zh")));
+    assert!(en.keys().eq(zh.keys()));
+    for (name, page) in &en {
+        let other = &zh[name];
+        assert_eq!(headings(page), headings(other), "{name}: headings");
+        assert_eq!(page.matches("\n| ").count(), other.matches("\n| ").count(), "{name}: rows of tables");
+        assert_eq!(page.matches("\n- ").count(), other.matches("\n- ").count(), "{name}: items of lists");
+        let code = |page: &str| -> Vec<(String, String)> {
+            // A block of `text` is output, which is in the language of the page.
+            blocks(page).into_iter().filter(|(language, _)| language != "text").collect()
+        };
+        assert_eq!(code(page), code(other), "{name}: code");
+        assert_eq!(headings(page).iter().filter(|&&level| level == 1).count(), 1, "{name}: one title");
+    }
+    let is_chinese = |page: &String| page.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    assert!(zh.values().all(is_chinese) && !en.values().any(is_chinese));
+}
+
+#[test]
+fn pages_of_causes_are_what_explain_prints() {
+    let accept = std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always");
+    for lang in LANGUAGES {
+        let folder = book(lang).join("causes");
+        let pages = CAUSES.map(|cause| (format!("{cause}.md"), explained(Some(cause), lang)));
+        for (name, page) in pages.into_iter().chain([("all.md".to_owned(), explained(None, lang))]) {
+            let path = folder.join(&name);
+            if accept {
+                fs::write(&path, page).unwrap();
+            } else {
+                let kept = fs::read_to_string(&path).unwrap_or_default();
+                assert_eq!(kept, page, "docs/{lang}/src/causes/{name}: `make accept` writes it anew");
+            }
+        }
+    }
+}
+
+#[test]
+fn links_of_the_book_lead_to_pages_of_the_book() {
+    for lang in LANGUAGES {
+        let there = pages(lang);
+        for (name, page) in &there {
+            let folder = book(lang).join(name).parent().map(Path::to_owned).unwrap();
+            for target in links(page).iter().filter(|target| !target.starts_with("https://")) {
+                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+                // Outside the book nothing is found once it is built.
+                let path = folder.join(file).canonicalize();
+                let inside = path.is_ok_and(|path| path.is_file() && path.starts_with(book(lang)));
+                assert!(inside && anchor.is_empty(), "docs/{lang}/src/{name}: {target}");
+            }
+        }
+    }
+}
+
+/// The whole help of a subcommand, asked for once.
+fn help(known: &mut BTreeMap<String, Option<String>>, command: &str) -> Option<String> {
+    let ask = || {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let run = run(&words);
+        (run.status == Some(0)).then_some(run.out)
+    };
+    known.entry(command.to_owned()).or_insert_with(ask).clone()
+}
+
+/// What is wrong with a command line of whyidle: a subcommand or an option that does not exist.
+fn wrong(known: &mut BTreeMap<String, Option<String>>, line: &str) -> Option<String> {
+    let line = line.split(" #").next().unwrap_or_default();
+    let words: Vec<&str> = line.split_whitespace().skip(1).take_while(|word| !["--", ">", "&&"].contains(word)).collect();
+    let named = |word: &&&str| !word.starts_with(['-', '\'', '"']);
+    let command = words.first().filter(named).copied().unwrap_or_default().to_owned();
+    let Some(mut told) = help(known, &command) else { return Some(format!("no command {command}")) };
+    if let ("history", Some(&"show")) = (command.as_str(), words.get(1)) {
+        told += &help(known, "history show")?;
+    }
+    let has = |option: &str| {
+        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-');
+        told.lines().map(str::trim_start).filter(|line| line.starts_with('-')).any(|line| {
+            line.match_indices(option).any(|(at, _)| {
+                (at == 0 || line[..at].ends_with(' ')) && ends(&line[at + option.len()..])
+            })
+        })
+    };
+    // What a setting is set to may begin like an option.
+    let mut before = "";
+    for word in words {
+        let is_value = ["--set", "--vary"].contains(&before);
+        before = word;
+        let option = word.split('=').next().unwrap_or(word);
+        if option.starts_with('-') && !is_value && !has(option) {
+            return Some(format!("{command}: no option {option}"));
+        }
+    }
+    None
+}
+
+#[test]
+fn every_command_and_option_of_the_book_exists() {
+    let mut known = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for (name, page) in pages("en") {
+        for (language, content) in blocks(&page) {
+            for line in content.lines().filter(|_| language == "sh") {
+                // Behind a pipe, too.
+                for part in line.split('|').map(str::trim).filter(|part| part.starts_with("whyidle")) {
+                    assert_eq!(wrong(&mut known, part), None, "{name}: {line}");
+                    seen.extend(part.split_whitespace().nth(1).map(str::to_owned));
+                }
+            }
+        }
+    }
+    let help = printed(&["--help"]);
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    for command in commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   ")) {
+        let command = command.split_whitespace().next().unwrap();
+        assert!(seen.contains(command), "the book shows no use of `whyidle {command}`");
+    }
+}
+
+#[test]
+fn a_slip_in_a_command_of_the_book_is_found() {
+    let known = &mut BTreeMap::new();
+    for (line, expected) in [
+        ("whyidle trace DIR --step-ms 188", None),
+        ("whyidle trace DIR --step-m 188", Some("trace: no option --step-m")),
+        ("whyidle tracer DIR", Some("no command tracer")),
+        ("whyidle compare --set --workers=8 -- python train.py --workers 2", None),
+        ("whyidle", None),
+    ] {
+        assert_eq!(wrong(known, line).as_deref(), expected, "{line}");
+    }
+}
