@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use whyidle_analysis::Line;
 use whyidle_report::CAUSES;
 
 use crate::readme::{blocks, headings};
-use crate::support::{LANGUAGES, printed, root, run, whyidle};
+use crate::support::{EXAMPLE, LANGUAGES, printed, root, run, whyidle};
 
 /// The folder of a book's pages.
 fn book(lang: &str) -> PathBuf {
@@ -162,6 +163,41 @@ fn links_of_the_book_lead_to_pages_of_the_book() {
                 let inside = path.is_ok_and(|path| path.is_file() && path.starts_with(book(lang)));
                 assert!(inside && anchor.is_empty(), "docs/{lang}/src/{name}: {target}");
             }
+        }
+    }
+}
+
+/// Every line of the ledger is defined, and every schema is listed.
+#[test]
+fn the_pages_of_definitions_and_formats_are_complete() {
+    let schemas = fs::read_dir(root().join("crates/whyidle-report/schema")).unwrap();
+    let schemas: Vec<String> = schemas
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace(".schema.json", "").replace('-', "/"))
+        .collect();
+    assert!(schemas.len() > 10, "{schemas:?}");
+    for lang in LANGUAGES {
+        let pages = pages(lang);
+        for line in Line::ALL.iter().map(|line| line.id()).filter(|id| !id.starts_with("working.")) {
+            assert!(pages["numbers.md"].contains(&format!("`{line}`")), "docs/{lang}: {line}");
+        }
+        for schema in &schemas {
+            assert!(pages["formats.md"].contains(&format!("`{schema}`")), "docs/{lang}: {schema}");
+        }
+    }
+}
+
+/// `make accept` pastes it anew.
+#[test]
+fn the_screen_of_the_quick_start_is_what_is_printed() {
+    for lang in LANGUAGES {
+        let path = book(lang).join("quick-start.md");
+        let page = fs::read_to_string(&path).unwrap();
+        let pasted = blocks(&page).into_iter().find(|(language, _)| language == "text").unwrap().1;
+        let screen = printed(&["trace", EXAMPLE, "--lang", lang]);
+        if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
+            fs::write(path, page.replacen(&pasted, &screen, 1)).unwrap();
+        } else {
+            assert_eq!(pasted, screen, "docs/{lang}/src/quick-start.md: `make accept` pastes it anew");
         }
     }
 }
