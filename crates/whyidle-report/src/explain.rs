@@ -1,10 +1,6 @@
 //! The page of a cause, and the list of all causes.
 
-use crate::{
-    Catalog, TextOptions,
-    catalog::key_of,
-    text::{Canvas, Role},
-};
+use crate::{Catalog, TextOptions, catalog::key_of, text::Role};
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{CAUSES as CURED, Takes};
@@ -50,39 +46,54 @@ pub const CAUSES: [&str; 37] = [
     "run.checkpoint",
 ];
 
-/// The page of `cause`: what it is, how it is recognised, what to change, and the traps.
-/// `None` for a cause that has no page.
+/// The page of a cause before it is set: [`explain`] sets it as text, the book in `docs/` as Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CausePage {
+    /// Its id.
+    pub id: &'static str,
+    /// What the GPU waits for, as a sentence.
+    pub title: String,
+    /// What it is, how it is recognised, what to change, how the gain is predicted, the traps.
+    pub sections: Vec<PageSection>,
+}
+
+/// A part of the page of a cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageSection {
+    /// Its heading.
+    pub heading: String,
+    /// Whether what is said is a list.
+    pub itemised: bool,
+    /// What is said: paragraphs, or items.
+    pub said: Vec<String>,
+    /// The command that asks for the gain, with the words before it; below everything else.
+    pub ask: Option<String>,
+}
+
+/// The page of `cause`. `None` for a cause that has none.
 #[must_use]
-pub fn explain(cause: &str, catalog: &Catalog, options: &TextOptions) -> Option<String> {
-    let cause = CAUSES.into_iter().find(|known| *known == cause)?;
-    let entry = |part: &str| catalog.word(&format!("cause-{}-{part}", key_of(cause)));
-    let mut canvas = options.canvas();
-    canvas.put(Role::Faint, cause).put(Role::Plain, " · ").flow_to(Role::Strong, &entry("title"), 2);
-    for (heading, part, itemised) in [
-        ("report-page-what", "what", false),
-        ("report-page-seen", "seen", false),
-        ("report-page-remedy", "remedy", true),
-        ("report-page-traps", "traps", true),
-    ] {
-        canvas.blank();
-        canvas.put(Role::Strong, &catalog.word(heading)).end();
-        for item in entry(part).lines() {
-            canvas.to(2).put(Role::Faint, if itemised { "- " } else { "" }).flow(Role::Plain, item);
-        }
-        if part == "remedy" {
-            write_gain(&mut canvas, catalog, cause);
-        }
-    }
-    Some(canvas.finish())
+pub fn cause_page(cause: &str, catalog: &Catalog) -> Option<CausePage> {
+    let id = CAUSES.into_iter().find(|known| *known == cause)?;
+    let entry = |part: &str| catalog.word(&format!("cause-{}-{part}", key_of(id)));
+    let section = |heading: &str, part: &str, itemised: bool| PageSection {
+        heading: catalog.word(heading),
+        itemised,
+        said: entry(part).lines().map(str::to_owned).collect(),
+        ask: None,
+    };
+    let mut sections = vec![
+        section("report-page-what", "what", false),
+        section("report-page-seen", "seen", false),
+        section("report-page-remedy", "remedy", true),
+    ];
+    sections.extend(gain(id, catalog));
+    sections.push(section("report-page-traps", "traps", true));
+    Some(CausePage { id, title: entry("title"), sections })
 }
 
 /// How the gain of its remedy is predicted, and how to ask for it.
-fn write_gain(canvas: &mut Canvas, catalog: &Catalog, cause: &str) {
-    let lever = CURED.iter().find(|known| known.id == cause).and_then(|known| known.lever);
-    let Some(lever) = lever else { return };
-    canvas.blank();
-    canvas.put(Role::Strong, &catalog.word("report-page-gain")).end();
-    canvas.to(2).flow(Role::Plain, &catalog.word(&format!("gain-{}", key_of(cause))));
+fn gain(cause: &str, catalog: &Catalog) -> Option<PageSection> {
+    let lever = CURED.iter().find(|known| known.id == cause).and_then(|known| known.lever)?;
     let value = match lever.takes {
         Takes::Nothing => String::new(),
         Takes::Count(_) => "[=N]".to_owned(),
@@ -91,7 +102,31 @@ fn write_gain(canvas: &mut Canvas, catalog: &Catalog, cause: &str) {
     };
     let command = format!("whyidle trace PATH --what-if {cause}{value}");
     let command = [("command", FluentValue::from(command))];
-    canvas.to(2).flow(Role::Faint, &catalog.format("report-page-what-if", &command));
+    Some(PageSection {
+        heading: catalog.word("report-page-gain"),
+        itemised: false,
+        said: vec![catalog.word(&format!("gain-{}", key_of(cause)))],
+        ask: Some(catalog.format("report-page-what-if", &command)),
+    })
+}
+
+/// The page of `cause` as text. `None` for a cause that has none.
+#[must_use]
+pub fn explain(cause: &str, catalog: &Catalog, options: &TextOptions) -> Option<String> {
+    let page = cause_page(cause, catalog)?;
+    let mut canvas = options.canvas();
+    canvas.put(Role::Faint, page.id).put(Role::Plain, " · ").flow_to(Role::Strong, &page.title, 2);
+    for section in &page.sections {
+        canvas.blank();
+        canvas.put(Role::Strong, &section.heading).end();
+        for said in &section.said {
+            canvas.to(2).put(Role::Faint, if section.itemised { "- " } else { "" }).flow(Role::Plain, said);
+        }
+        if let Some(ask) = &section.ask {
+            canvas.to(2).flow(Role::Faint, ask);
+        }
+    }
+    Some(canvas.finish())
 }
 
 /// Every cause with its name.

@@ -57,7 +57,7 @@ pub use experiment::{
     render_job_markdown, render_job_text, render_sweep_json, render_sweep_markdown, render_sweep_text,
     run_failed,
 };
-pub use explain::{CAUSES, explain, list_causes};
+pub use explain::{CAUSES, CausePage, PageSection, cause_page, explain, list_causes};
 pub use html::{Drawn, render_comparison_html, render_html, render_run_html};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use whyidle_analysis::Line;
-use whyidle_report::CAUSES;
+use whyidle_analysis::ledger::Line;
+use whyidle_report::{CAUSES, Catalog, CausePage, Lang, TextOptions, cause_page, list_causes};
 
 use crate::readme::{blocks, headings};
-use crate::support::{EXAMPLE, LANGUAGES, printed, root, run, whyidle};
+use crate::support::{EXAMPLE, LANGUAGES, printed, root, run};
 
 /// The folder of a book's pages.
 fn book(lang: &str) -> PathBuf {
@@ -40,57 +40,53 @@ fn summary(lang: &str) -> String {
 
 /// Where the links of a page lead, code left out.
 fn links(page: &str) -> Vec<String> {
-    let mut fenced = false;
     let mut targets = Vec::new();
-    for line in page.lines() {
-        fenced ^= line.starts_with("```");
-        let prose: String = line.split('`').step_by(2).collect();
-        let found = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-        targets.extend(found.filter(|_| !fenced).map(|(target, _)| target.to_owned()));
+    for line in prose(page) {
+        let plain: String = line.split('`').step_by(2).collect();
+        let found = plain.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        targets.extend(found.map(|(target, _)| target.to_owned()));
     }
     targets
 }
 
-/// The page of a cause, or the list of all, as Markdown: what `explain` prints on a very long line.
-fn explained(cause: Option<&str>, lang: &str) -> String {
-    let args: Vec<&str> = ["explain"].into_iter().chain(cause).chain(["--lang", lang]).collect();
-    let output = whyidle(&args).env("COLUMNS", "100000").output().unwrap();
-    assert!(output.status.success(), "{args:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    if cause.is_some() { as_markdown(&text) } else { as_list(&text, lang) }
+/// The lines of a page outside its blocks of code.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    page.lines().filter(move |line| {
+        fenced ^= line.starts_with("```");
+        !fenced
+    })
 }
 
-fn as_markdown(text: &str) -> String {
-    let mut page = String::from("<!-- Printed by `whyidle explain`; `make accept` writes it anew. -->\n");
-    let mut in_list = false;
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
-        let (item, said) = (line.starts_with("  - "), line.trim_start());
-        page += match (at, line.starts_with("  ")) {
-            (0, _) => "\n# ",
-            (_, false) => "\n## ",
-            (..) if item && in_list => "",
-            (..) => "\n",
-        };
-        // The command to try ends its line.
-        match said.split_once("whyidle trace PATH ") {
-            Some((before, rest)) if !said.contains('`') => {
-                page += &format!("{before}`whyidle trace PATH {rest}`\n");
-            }
-            _ => page += &format!("{said}\n"),
+/// What stands at the top of a page that is not written by hand.
+const PRINTED: &str = "<!-- What `whyidle explain` says; `make accept` writes it anew. -->\n";
+
+/// The page of a cause as Markdown.
+fn page_of(cause: &str, lang: &str) -> String {
+    let catalog = Catalog::new(Lang::parse(lang).unwrap());
+    let CausePage { id, title, sections } = cause_page(cause, &catalog).unwrap();
+    let mut page = format!("{PRINTED}\n# {id} · {title}\n");
+    for section in sections {
+        page += &format!("\n## {}\n\n", section.heading);
+        let (before, between) = if section.itemised { ("- ", "\n") } else { ("", "\n\n") };
+        let said: Vec<String> = section.said.iter().map(|said| format!("{before}{said}")).collect();
+        page += &(said.join(between) + "\n");
+        if let Some((words, command)) = section.ask.as_deref().and_then(|ask| ask.split_once("whyidle ")) {
+            page += &format!("\n{}\n\n```sh\nwhyidle {command}\n```\n", words.trim_end());
         }
-        in_list = item;
     }
     page
 }
 
-fn as_list(text: &str, lang: &str) -> String {
+/// The list of causes as Markdown.
+fn list_of_causes(lang: &str) -> String {
+    let catalog = Catalog::new(Lang::parse(lang).unwrap());
+    let text = list_causes(&catalog, &TextOptions { width: 120, ..TextOptions::default() });
     let (title, id, name) = match lang {
         "zh" => ("全部原因", "id", "GPU 在等"),
         _ => ("All causes", "id", "the GPU waits for"),
     };
-    let mut page = format!(
-        "<!-- Printed by `whyidle explain`; `make accept` writes it anew. -->\n\n# {title}\n\n| {id} | {name} |\n| --- | --- |\n"
-    );
+    let mut page = format!("{PRINTED}\n# {title}\n\n| {id} | {name} |\n| --- | --- |\n");
     for line in text.lines() {
         let (cause, name) = line.split_once(char::is_whitespace).unwrap();
         page += &format!("| [`{cause}`]({cause}.md) | {} |\n", name.trim());
@@ -137,8 +133,8 @@ fn pages_of_causes_are_what_explain_prints() {
     let accept = std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always");
     for lang in LANGUAGES {
         let folder = book(lang).join("causes");
-        let pages = CAUSES.map(|cause| (format!("{cause}.md"), explained(Some(cause), lang)));
-        for (name, page) in pages.into_iter().chain([("all.md".to_owned(), explained(None, lang))]) {
+        let pages = CAUSES.map(|cause| (format!("{cause}.md"), page_of(cause, lang)));
+        for (name, page) in pages.into_iter().chain([("all.md".to_owned(), list_of_causes(lang))]) {
             let path = folder.join(&name);
             if accept {
                 fs::write(&path, page).unwrap();
@@ -172,7 +168,9 @@ fn links_of_the_book_lead_to_pages_of_the_book() {
 fn the_pages_of_definitions_and_formats_are_complete() {
     let schemas = fs::read_dir(root().join("crates/whyidle-report/schema")).unwrap();
     let schemas: Vec<String> = schemas
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace(".schema.json", "").replace('-', "/"))
+        .map(|entry| {
+            entry.unwrap().file_name().into_string().unwrap().replace(".schema.json", "").replace('-', "/")
+        })
         .collect();
     assert!(schemas.len() > 10, "{schemas:?}");
     for lang in LANGUAGES {
@@ -215,8 +213,12 @@ fn help(known: &mut BTreeMap<String, Option<String>>, command: &str) -> Option<S
 /// What is wrong with a command line of whyidle: a subcommand or an option that does not exist.
 fn wrong(known: &mut BTreeMap<String, Option<String>>, line: &str) -> Option<String> {
     let line = line.split(" #").next().unwrap_or_default();
-    let words: Vec<&str> = line.split_whitespace().skip(1).take_while(|word| !["--", ">", "&&"].contains(word)).collect();
-    let named = |word: &&&str| !word.starts_with(['-', '\'', '"']);
+    // What is quoted is one word for the shell: a command of its own, or a query.
+    let unquoted = |line: &str, quote: char| line.split(quote).step_by(2).collect::<Vec<_>>().join("_");
+    let line = unquoted(&unquoted(line, '"'), '\'');
+    let words: Vec<&str> =
+        line.split_whitespace().skip(1).take_while(|word| !["--", ">", "&&"].contains(word)).collect();
+    let named = |word: &&&str| !word.starts_with('-');
     let command = words.first().filter(named).copied().unwrap_or_default().to_owned();
     let Some(mut told) = help(known, &command) else { return Some(format!("no command {command}")) };
     if let ("history", Some(&"show")) = (command.as_str(), words.get(1)) {
@@ -225,9 +227,8 @@ fn wrong(known: &mut BTreeMap<String, Option<String>>, line: &str) -> Option<Str
     let has = |option: &str| {
         let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-');
         told.lines().map(str::trim_start).filter(|line| line.starts_with('-')).any(|line| {
-            line.match_indices(option).any(|(at, _)| {
-                (at == 0 || line[..at].ends_with(' ')) && ends(&line[at + option.len()..])
-            })
+            line.match_indices(option)
+                .any(|(at, _)| (at == 0 || line[..at].ends_with(' ')) && ends(&line[at + option.len()..]))
         })
     };
     // What a setting is set to may begin like an option.
@@ -258,6 +259,13 @@ fn every_command_and_option_of_the_book_exists() {
             }
         }
     }
+    for (name, page) in LANGUAGES.into_iter().flat_map(pages) {
+        for line in prose(&page) {
+            for code in line.split('`').skip(1).step_by(2).filter(|code| code.starts_with("whyidle ")) {
+                assert_eq!(wrong(&mut known, code), None, "{name}: {line}");
+            }
+        }
+    }
     let help = printed(&["--help"]);
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     for command in commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   ")) {
@@ -274,6 +282,7 @@ fn a_slip_in_a_command_of_the_book_is_found() {
         ("whyidle trace DIR --step-m 188", Some("trace: no option --step-m")),
         ("whyidle tracer DIR", Some("no command tracer")),
         ("whyidle compare --set --workers=8 -- python train.py --workers 2", None),
+        ("whyidle compare 'python train.py --workers 2' 'python train.py'", None),
         ("whyidle", None),
     ] {
         assert_eq!(wrong(known, line).as_deref(), expected, "{line}");
