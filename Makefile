@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching accept
+.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,7 +69,11 @@ bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching cos
 	$(CARGO) build --locked --release --package whyidle
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
 
-accept: ## take today's output as right: snapshots, and the screens in both READMEs; read the diff
+book: ## the pages of docs/ for the browser, in target/book; needs mdbook
+	mdbook build docs/en
+	mdbook build docs/zh
+
+accept: ## take today's output as right: snapshots, the screens in both READMEs, and pages of the book; read the diff
 	$(MAKE) examples
 	INSTA_UPDATE=always $(CARGO) test --locked --workspace
 	git diff --stat
