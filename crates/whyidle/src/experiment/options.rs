@@ -129,7 +129,7 @@ pub(crate) struct CompareOptions {
     Exit status: 0 a result, also that nothing helps; 1 none; 2 bad usage or no such program.")]
 pub(crate) struct FixOptions {
     /// Try this and nothing else; repeatable [default: what the verdict asks for]
-    #[arg(long = "try", value_name = "CHANGE", value_parser = change)]
+    #[arg(long = "try", value_name = "CHANGE", value_parser = change, conflicts_with = "no_hook")]
     pub(crate) tries: Vec<Try>,
     /// Write what was kept as a patch to this file
     #[arg(long, value_name = "FILE")]
