@@ -39,7 +39,14 @@ pub(crate) struct Follower<'a> {
 impl<'a> Follower<'a> {
     /// Nothing yet.
     pub(crate) fn new(words: &'a Words, hook: Option<&'a Hook>) -> Self {
-        Self { words, hook, files: Vec::new(), tries: Vec::new(), seen: Seen::default(), out_of_memory: false }
+        Self {
+            words,
+            hook,
+            files: Vec::new(),
+            tries: Vec::new(),
+            seen: Seen::default(),
+            out_of_memory: false,
+        }
     }
 
     /// Takes in lines that it printed.
@@ -60,8 +67,7 @@ impl<'a> Follower<'a> {
         {
             let is_account =
                 path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tries-"));
-            let is_known =
-                self.tries.contains(&path) || self.files.iter().any(|(known, _)| *known == path);
+            let is_known = self.tries.contains(&path) || self.files.iter().any(|(known, _)| *known == path);
             if is_known || self.tries.len() + self.files.len() >= MOST_FILES {
                 continue;
             }

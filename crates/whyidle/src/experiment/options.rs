@@ -44,7 +44,7 @@ pub(crate) struct Trying {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Kept {
     /// The history [default: ~/.local/share/whyidle/history.db]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) db: Option<PathBuf>,
 }
 
