@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching book accept
+.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ bench-memory: ## what reading a CUDA memory snapshot of a gigabyte costs: CPU se
 bench-history: ## how long ten thousand measured runs take to list
 	$(CARGO) build --locked --release --package whyidle
 	python3 bench/history.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-fix: $(VENV)/ready ## whether fix finds the best change of five programs with two faults each; half an hour
+	$(CARGO) build --locked --release --package whyidle
+	$(TEST_PYTHON) bench/fix.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" --python $(TEST_PYTHON) $(ARGS)
 
 bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle

@@ -19,6 +19,8 @@ pub mod comparison;
 pub mod differential;
 pub mod documents;
 pub mod fix;
+#[cfg(target_os = "linux")]
+mod follow;
 pub mod gate;
 pub mod history;
 pub mod job;

@@ -1,14 +1,13 @@
 //! Runs a program until enough steps are steady, and ends it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, json};
 use whyidle_analysis::signals::{Hints, Signals, signals};
-use whyidle_observe::captured::{Captured, Line, Requests, Start};
+use whyidle_observe::captured::{Captured, Requests, Start};
 use whyidle_observe::hook::Hook;
 use whyidle_observe::launch::shell_status;
 use whyidle_observe::neighbours::{Look, Neighbours};
@@ -16,11 +15,10 @@ use whyidle_observe::ondemand::{self, Listener};
 use whyidle_observe::surroundings::{Surroundings, surroundings};
 use whyidle_observe::tracing::{listen, trace};
 use whyidle_observe::{Flow, Options, Progress, Recorder, Scratch, Summary, Watch, clock};
-use whyidle_readers::progress::printed::{Printed, Words};
-use whyidle_readers::progress::steps::Steps;
-use whyidle_readers::progress::tries::{self, Tried};
+use whyidle_readers::progress::printed::Words;
 use whyidle_readers::{recording, samples};
 
+use crate::follow::Follower;
 use crate::progress::{Seen, Series};
 use crate::result::{Basis, Ended, GpuUse, Others, Place, Run};
 use crate::stats::steady::{Stalls, Steady, steady};
@@ -40,8 +38,6 @@ const ASK_EVERY: Duration = Duration::from_millis(250);
 const ASKING_SHARE: u32 = 100;
 /// Makes Python print at once.
 const UNBUFFERED: &str = "PYTHONUNBUFFERED";
-/// What PyTorch and CUDA say when memory is out.
-const OUT_OF_MEMORY: [&str; 3] = ["OutOfMemoryError", "CUDA out of memory", "CUDA error: out of memory"];
 
 /// What to run, and for how long.
 #[derive(Clone, Debug, Default)]
@@ -117,70 +113,6 @@ pub struct Status {
     pub step_ns: Option<i64>,
 }
 
-/// Follows what a running program tells of itself.
-struct Follower<'a> {
-    words: &'a Words,
-    hook: Option<&'a Hook>,
-    /// Files of steps, in the order of those in `seen`.
-    files: Vec<(PathBuf, File)>,
-    /// Files that say what was changed.
-    tries: Vec<PathBuf>,
-    seen: Seen,
-    out_of_memory: bool,
-}
-
-impl Follower<'_> {
-    fn lines(&mut self, lines: impl Iterator<Item = Line>) {
-        for line in lines {
-            self.out_of_memory |= OUT_OF_MEMORY.iter().any(|words| line.text.contains(words));
-            let said = self.words.read(&line.text);
-            if said != Printed::default() {
-                self.seen.lines.push((line.at, said));
-            }
-        }
-    }
-
-    /// Reads on in the files of the hook.
-    fn files(&mut self) {
-        let Some(hook) = self.hook else { return };
-        for path in std::fs::read_dir(hook.steps()).into_iter().flatten().flatten().map(|entry| entry.path())
-        {
-            let is_account =
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tries-"));
-            if is_account && !self.tries.contains(&path) {
-                self.tries.push(path);
-            } else if !is_account
-                && !self.files.iter().any(|(known, _)| *known == path)
-                && let Ok(file) = File::open(&path)
-            {
-                self.files.push((path, file));
-                self.seen.files.push(Steps::default());
-            }
-        }
-        for ((_, file), steps) in self.files.iter_mut().zip(&mut self.seen.files) {
-            let mut new = Vec::new();
-            if file.read_to_end(&mut new).is_ok() {
-                steps.feed(&new);
-            }
-        }
-    }
-
-    /// What was changed in the program, each thing once: ranks and workers say the same.
-    fn tried(&self) -> Vec<Tried> {
-        let mut paths = self.tries.clone();
-        paths.sort();
-        let mut all: Vec<Tried> = Vec::new();
-        for tried in
-            paths.iter().filter_map(|path| std::fs::read(path).ok()).flat_map(|text| tries::read(&text))
-        {
-            if !all.contains(&tried) {
-                all.push(tried);
-            }
-        }
-        all
-    }
-}
-
 /// Runs the program of `wanted` and measures it. `tell` is called while it runs.
 ///
 /// # Errors
@@ -252,14 +184,7 @@ pub fn measure(
     })?;
     let group = program.pid();
     let mut watch = Watch::new(&[group], recorder, Options { gpus: Vec::new(), stacks: kept.is_some() });
-    let mut follower = Follower {
-        words: &wanted.words,
-        hook: hook.as_ref(),
-        files: Vec::new(),
-        tries: Vec::new(),
-        seen: Seen::default(),
-        out_of_memory: false,
-    };
+    let mut follower = Follower::new(&wanted.words, hook.as_ref());
     let mut ended = watch_until(wanted, requests, &mut watch, &mut program, &mut follower, tell);
     let after = Look::now();
     let mut more = Map::new();

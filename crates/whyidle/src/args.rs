@@ -169,7 +169,7 @@ pub(crate) struct Reporting {
     #[arg(long, requires = "report")]
     pub(crate) open: bool,
     /// Replace what is there
-    #[arg(long, requires = "report")]
+    #[arg(long, requires = "report", hide_short_help = true)]
     pub(crate) force: bool,
 }
 
@@ -183,7 +183,7 @@ pub(crate) struct ReportingToo {
     #[arg(long, requires = "report")]
     open: bool,
     /// Replace what is there
-    #[arg(long, requires = "report")]
+    #[arg(long, requires = "report", hide_short_help = true)]
     force: bool,
 }
 

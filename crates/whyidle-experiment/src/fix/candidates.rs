@@ -126,9 +126,14 @@ pub fn candidates(verdict: Option<&Verdict>, looked: &[Tried]) -> Vec<Candidate>
             let predicted = if step > 0 { after as f64 / step as f64 - 1.0 } else { 0.0 };
             let cures =
                 CURES.iter().find(|(cause, _)| *cause == &*finding.cause).map_or(&[][..], |(_, cures)| cures);
-            for (nth, name) in cures.iter().enumerate() {
-                // The prediction is of the first cure alone.
-                add(name, Some((finding, if nth == 0 { predicted } else { 0.0 })));
+            // The prediction is of one change alone.
+            let of = finding.gain.as_ref().map(|gain| match gain.change.what {
+                "tf32" => "tf32",
+                "autocast" => "bf16",
+                _ => cures.first().copied().unwrap_or_default(),
+            });
+            for name in cures {
+                add(name, Some((finding, if of == Some(name) { predicted } else { 0.0 })));
             }
         }
     }

@@ -24,7 +24,10 @@ pub fn patch(tried: &[Tried], dir: &Path) -> String {
     }
     let one = |(file, edits): (&&str, &Vec<&Edit>)| {
         let path = Path::new(file);
-        let is_short = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
+        // What a program says of itself may name anything.
+        let is_source = path.extension().is_some_and(|extension| extension == "py");
+        let is_short =
+            is_source && path.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
         let source = is_short.then(|| std::fs::read_to_string(path).ok()).flatten()?;
         let changed = edited(&source, edits)?;
         let name = path.strip_prefix(dir).unwrap_or(path).display().to_string();

@@ -11,7 +11,9 @@ pub(super) fn blocks(found: &Differential, id: Option<i64>, catalog: &Catalog) -
     let say = |message: &Message| catalog.message(message);
     let mut blocks = vec![Block::Sentence(say(&answer(found)))];
     let rounds = found.fed.iter().map(|fed| fed.runs).max().unwrap_or(0);
-    blocks.push(Block::Note(say(&Message::new("differential-how").count("rounds", rounds))));
+    if rounds > 0 {
+        blocks.push(Block::Note(say(&Message::new("differential-how").count("rounds", rounds))));
+    }
     if found.bound.is_some() {
         blocks.extend(found.unfed.iter().map(|unfed| Block::Doubt(say(&why_unfed(unfed)))));
     }

@@ -44,7 +44,7 @@ pub(crate) struct Trying {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Kept {
     /// The history [default: ~/.local/share/whyidle/history.db]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) db: Option<PathBuf>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct CompareOptions {
     Exit status: 0 a result, also that nothing helps; 1 none; 2 bad usage or no such program.")]
 pub(crate) struct FixOptions {
     /// Try this and nothing else; repeatable [default: what the verdict asks for]
-    #[arg(long = "try", value_name = "CHANGE", value_parser = change)]
+    #[arg(long = "try", value_name = "CHANGE", value_parser = change, conflicts_with = "no_hook")]
     pub(crate) tries: Vec<Try>,
     /// Write what was kept as a patch to this file
     #[arg(long, value_name = "FILE")]

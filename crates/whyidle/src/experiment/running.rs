@@ -7,7 +7,7 @@ use std::time::Duration;
 use whyidle_diagnosis::Message;
 use whyidle_experiment::compare::CompareError;
 use whyidle_experiment::measure::{self, MeasureError, Wanted};
-use whyidle_experiment::result::Run;
+use whyidle_experiment::result::{Ended, Run};
 use whyidle_observe::captured::Requests;
 use whyidle_observe::turn::{NoTurn, Turn, gpus};
 use whyidle_readers::progress::printed::Words;
@@ -101,10 +101,9 @@ pub(super) fn stopped(error: &CompareError, output: &Output) -> u8 {
 
 /// Why a run shows nothing to compare.
 pub(super) fn why_useless(run: &Run) -> Message {
-    if run.basis.is_none() && run.status.is_none() {
-        Message::new("bench-no-steps").time("time", run.wall_ns)
-    } else {
-        run_failed(run)
+    match run.ended {
+        Ended::Failed | Ended::OutOfMemory => run_failed(run),
+        _ => Message::new("bench-no-steps").time("time", run.wall_ns),
     }
 }
 

@@ -54,7 +54,7 @@ impl Drop for Training {
 
 /// What a look at a running program shows. On a machine that does much else a look may hold too few samples: then the
 /// program is looked at again, twice at most.
-fn again<T>(look: impl Fn() -> T, is_enough: impl Fn(&T) -> bool) -> T {
+pub(crate) fn again<T>(look: impl Fn() -> T, is_enough: impl Fn(&T) -> bool) -> T {
     let mut seen = look();
     for _ in 0..2 {
         if is_enough(&seen) {
