@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-__all__ = ["Prefetcher"]
+__all__ = ["Prefetcher", "map_tensors"]
 
 Batch = TypeVar("Batch")
 
@@ -111,7 +111,7 @@ class _Copier:
         with torch.cuda.stream(self._stream):
             # The pinned memory of a copy is not handed out again before the copy is done: the allocator keeps an event
             # for it.
-            copied = _mapped(batch, self._copied)
+            copied = map_tensors(batch, self._copied)
             done = torch.cuda.Event()
             done.record(self._stream)
         return copied, done
@@ -122,7 +122,7 @@ class _Copier:
         stream = torch.cuda.current_stream(self._device)
         stream.wait_event(done)
         # The memory belongs to the copy stream: without this, it could be filled again while the step still reads it.
-        _mapped(batch, lambda tensor: _kept(tensor, stream))
+        map_tensors(batch, lambda tensor: _kept(tensor, stream))
         return batch
 
     def _copied(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -138,8 +138,8 @@ def _kept(tensor: torch.Tensor, stream: Any) -> torch.Tensor:
     return tensor
 
 
-def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """The same structure with every tensor changed."""
+def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """The same structure with every tensor changed: mappings, lists, tuples, named tuples, packed sequences."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, torch.nn.utils.rnn.PackedSequence):
@@ -147,13 +147,13 @@ def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         moved = [None if part is None else change(part) for part in (value.data, value.sorted_indices, value.unsorted_indices)]
         return torch.nn.utils.rnn.PackedSequence(moved[0], value.batch_sizes, moved[1], moved[2])
     if isinstance(value, Mapping):
-        changed = {key: _mapped(inner, change) for key, inner in value.items()}
+        changed = {key: map_tensors(inner, change) for key, inner in value.items()}
         try:
             return changed if type(value) is dict else type(value)(changed)  # type: ignore[call-arg]
         except TypeError:
             return changed
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_mapped(inner, change) for inner in value))
+        return type(value)(*(map_tensors(inner, change) for inner in value))
     if isinstance(value, (list, tuple)):
-        return type(value)(_mapped(inner, change) for inner in value)
+        return type(value)(map_tensors(inner, change) for inner in value)
     return value

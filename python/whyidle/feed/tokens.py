@@ -136,9 +136,10 @@ class TokenDataset(Dataset[Any]):
             wrong |= ids >= self._vocabulary
         if wrong.any():
             at = int(np.argmax(wrong))
+            allowed = "not be negative" if self._vocabulary is None else f"be below {self._vocabulary}"
             raise TokenFileError(
-                f"{self._file.path}: token {start + at} has id {int(ids[at])}, and the vocabulary has "
-                f"{self._vocabulary}: the file is of another tokenizer, or its type is not {self._file.dtype}"
+                f"{self._file.path}: token {start + at} has id {int(ids[at])}, which must {allowed}: the file is of "
+                f"another tokenizer, or its type is not {self._file.dtype}"
             )
 
     def _bounds(self) -> np.ndarray:

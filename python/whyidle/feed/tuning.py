@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, IterableDataset, Sampler
 
-from whyidle.feed.prefetch import _mapped
+from whyidle.feed.prefetch import map_tensors
 
 __all__ = ["LoaderSetting", "Point", "TuneError", "TuneResult", "search", "tune_loader"]
 
@@ -184,8 +184,7 @@ def search(
                 reason = "two doublings brought nothing"
                 break
         workers *= 2
-    further = [(4, False), (8, False)] if best.setting.workers else []
-    for prefetch, _ in further:
+    for prefetch in (4, 8) if best.setting.workers else ():
         point = Point(LoaderSetting(best.setting.workers, prefetch))
         curve.append(point)
         better = _is_better(measure, best, point, rounds, gain)
@@ -283,7 +282,7 @@ def _measured(
 
 def _consumed(batch: Any, pinned: bool, cuda: bool) -> None:
     if cuda:
-        _mapped(batch, lambda tensor: tensor.to("cuda", non_blocking=pinned))
+        map_tensors(batch, lambda tensor: tensor.to("cuda", non_blocking=pinned))
         torch.cuda.current_stream().synchronize()
 
 
