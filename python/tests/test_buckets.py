@@ -20,7 +20,10 @@ def lengths(seed: int, count: int = 500) -> np.ndarray:
 
 def epoch(seed: int, world: int, **more) -> list[list[list[int]]]:
     """The batches of every rank."""
-    return [list(BucketSampler(lengths(seed), rungs=RUNGS, seed=seed, rank=rank, world=world, **more)) for rank in range(world)]
+    return [
+        list(BucketSampler(lengths(seed), rungs=RUNGS, seed=seed, rank=rank, world=world, **more))
+        for rank in range(world)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(8))

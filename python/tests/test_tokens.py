@@ -40,7 +40,9 @@ def test_what_was_written_is_read(tmp_path, format, dtype):
         ends = np.cumsum([len(document) for document in documents()])
         assert file.starts.tolist() == [0, *ends.tolist()]
         assert [len(TokenFile(tmp_path / name)) for name in ("data", "data.idx", "data.bin")] == [len(wanted)] * 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == (["data.bin", "data.idx"] if format == "megatron" else ["data.bin"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == (
+        ["data.bin", "data.idx"] if format == "megatron" else ["data.bin"]
+    )
     length = 16
     data = TokenDataset(path, length, dtype=dtype)
     assert len(data) == (len(wanted) - 1) // length and data.left_out == (len(wanted) - 1) % length
@@ -191,7 +193,8 @@ def test_bad_raw_files_say_what_is_wrong(tmp_path):
     path = tmp_path / "data.bin"
     for content, said in [
         (b"", "empty"), (b"abc", "whole number of tokens"), (b"MMIDIDX\0\0" + bytes(99), "Megatron index"),
-        (struct.pack("<3i", 20240520, 1, 9), "llm.c"), (b"\x1f\x8b\x08\x00", "compressed"), (b"\x93NUMPY\x01\x00", "NumPy"),
+        (struct.pack("<3i", 20240520, 1, 9), "llm.c"),
+        (b"\x1f\x8b\x08\x00", "compressed"), (b"\x93NUMPY\x01\x00", "NumPy"),
         (bytes(8), "hold no sequence"),
     ]:  # fmt: skip
         path.write_bytes(content)
@@ -209,7 +212,8 @@ def test_bad_indexed_files_say_what_is_wrong(tmp_path):
     good = index.read_bytes()
     for content, said in [
         (b"nonsense" + good[8:], "MMIDIDX"), (good[:20], "within its header"), (good[:-1], "truncated"),
-        (good + bytes(3), "damaged"), (good[:9] + b"\x02" + good[10:], "version 2"), (good[:17] + b"\x63" + good[18:], "type code 99"),
+        (good + bytes(3), "damaged"), (good[:9] + b"\x02" + good[10:], "version 2"),
+        (good[:17] + b"\x63" + good[18:], "type code 99"),
         (good[:17] + b"\x06" + good[18:], "(says|float)"), (good[:17] + b"\x05" + good[18:], "says"),
         (good[:18] + b"\xff" * 8 + good[26:], "truncated"),
         (good[:34] + bytes(4) + good[38:-8] + struct.pack("<q", -5), "out of order"),

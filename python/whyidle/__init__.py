@@ -6,10 +6,12 @@ loads nothing: each part, and PyTorch with it, is loaded when it is first named 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+# Known to type checkers by its name; `typing` itself takes as long to import as all the rest.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from whyidle.feed.buckets import BucketSampler as BucketSampler
     from whyidle.feed.buckets import PaddingReport as PaddingReport
     from whyidle.feed.checkpoint import AsyncCheckpointer as AsyncCheckpointer
@@ -56,6 +58,8 @@ def __getattr__(name: str) -> Any:
     module = _PARTS.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
     part = getattr(importlib.import_module(f"whyidle.feed.{module}"), name)
     globals()[name] = part
     return part

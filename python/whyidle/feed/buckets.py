@@ -24,9 +24,9 @@ RUNGS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 class PaddingReport:
     """What padding costs in one epoch over all ranks, in tokens.
 
-    ``before`` is for random batches of the same samples, each padded to its own longest sample; with ``max_tokens``, they
-    have as many samples as the longest sample of all leaves room for. ``after`` is for the sampler's batches, each padded
-    to its rung.
+    ``before`` is for random batches of the same samples, each padded to its own longest sample; with ``max_tokens``,
+    they have as many samples as the longest sample of all leaves room for. ``after`` is for the sampler's batches, each
+    padded to its rung.
     """
 
     tokens: int
@@ -69,8 +69,8 @@ class BucketSampler:
         rank: This process, 0 … ``world - 1``.
         world: Number of processes.
         drop_last: See above.
-        too_long: What is done with samples beyond the last rung: ``error``, ``drop``, or ``clip`` (they come on the last
-            rung, and whoever collates them cuts them).
+        too_long: What is done with samples beyond the last rung: ``error``, ``drop``, or ``clip`` (they come on the
+            last rung, and whoever collates them cuts them).
 
     Raises:
         ValueError: Where the arguments do not fit together, or a sample is longer than the last rung.
@@ -107,8 +107,8 @@ class BucketSampler:
         if too_long == "error" and over.any():
             at = int(np.argmax(over))
             raise ValueError(
-                f"{int(over.sum())} samples are longer than the last rung of {longest} tokens, the first is sample {at} "
-                f"with {int(self._lengths[at])}: add a rung, or give too_long='drop' or 'clip'"
+                f"{int(over.sum())} samples are longer than the last rung of {longest} tokens, the first is sample "
+                f"{at} with {int(self._lengths[at])}: add a rung, or give too_long='drop' or 'clip'"
             )
         if too_long == "clip":
             self._lengths = np.minimum(self._lengths, longest)
@@ -120,7 +120,9 @@ class BucketSampler:
         else:
             self._sizes = int(max_tokens or 0) // self._rungs
         if len(used) and self._sizes[used].min() < 1:
-            raise ValueError(f"a batch would hold no sample: raise {'batch_size' if max_tokens is None else 'max_tokens'}")
+            raise ValueError(
+                f"a batch would hold no sample: raise {'batch_size' if max_tokens is None else 'max_tokens'}"
+            )
         self._members = {int(rung): np.flatnonzero(self._rung_of == rung) for rung in used}
         self._shuffle, self._seed, self._rank, self._world = shuffle, seed, rank, world
         self._drop_last, self._max_tokens = drop_last, max_tokens
@@ -154,7 +156,7 @@ class BucketSampler:
         return int(self._rungs[self._rung_of[sample]])
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of an epoch. The epoch of a state that was just loaded keeps its position."""
+        """Choose the order of an epoch. That of a state that was just loaded keeps its position."""
         if epoch != self._epoch:
             self._epoch, self._next, self._start = epoch, 0, 0
 
@@ -227,4 +229,5 @@ class BucketSampler:
             samples = np.resize(samples, self._world)
         share, more = divmod(len(samples), self._world)
         start = rank * share + min(rank, more)
-        return samples[start : start + share + (rank < more)].tolist()
+        batch: list[int] = samples[start : start + share + (rank < more)].tolist()
+        return batch

@@ -1,8 +1,8 @@
 """Checkpoints that hold up the training only for a copy to host memory, and of which the last good one always loads.
 
-A save copies the state (:mod:`whyidle.feed.snapshot`) and returns; a thread writes the copy beside its place, flushes it
-to the disk and renames it. A checkpoint is checked before it is loaded: the CRC-32 of every part of a PyTorch file (a
-zip), or the checksum of a safetensors file (:mod:`whyidle.feed.tensor_files`).
+A save copies the state (:mod:`whyidle.feed.snapshot`) and returns; a thread writes the copy beside its place, flushes
+it to the disk and renames it. A checkpoint is checked before it is loaded: the CRC-32 of every part of a PyTorch file
+(a zip), or the checksum of a safetensors file (:mod:`whyidle.feed.tensor_files`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class AsyncCheckpointer:
             …
             checkpoints.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, step)
 
-    One checkpointer writes to a folder at a time. When the program ends by itself, it waits for a save under way.
+    Between saves, it keeps as much host memory as the state has, so that the next copy need not ask for it; on a GPU,
+    the memory is pinned. One checkpointer writes to a folder at a time. When the program ends by itself, it waits for a
+    save under way.
 
     Args:
         folder: Where the checkpoints lie; made if missing. What a killed save left there is removed.

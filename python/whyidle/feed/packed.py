@@ -63,7 +63,9 @@ class PackedDataset(Dataset[dict[str, Any]]):
             tokens = torch.as_tensor(self._dataset[sample])
             length = int(self.packing.lengths[sample])
             if tokens.shape != (length,):
-                raise ValueError(f"sample {sample} has shape {tuple(tokens.shape)}, and its length was said to be {length}")
+                raise ValueError(
+                    f"sample {sample} has shape {tuple(tokens.shape)}, and its length was said to be {length}"
+                )
             start, end = bounds[-1], bounds[-1] + length
             input_ids[start:end] = tokens
             labels[start + 1 : end] = tokens[1:]

@@ -55,7 +55,8 @@ class Packing:
         return -(-int(self.lengths.sum()) // self.capacity)
 
     def __str__(self) -> str:
-        return f"{len(self)} rows of {self.capacity}: {self.waste:.1%} empty, {self.waste_unpacked:.1%} with one sample a row"
+        alone = f"{self.waste_unpacked:.1%} with one sample a row"
+        return f"{len(self)} rows of {self.capacity}: {self.waste:.1%} empty, {alone}"
 
 
 def pack(lengths: Sequence[int] | np.ndarray, capacity: int) -> Packing:
@@ -76,7 +77,9 @@ def pack(lengths: Sequence[int] | np.ndarray, capacity: int) -> Packing:
     wrong = (sizes < 1) | (sizes > capacity)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise ValueError(f"sample {at} has {int(sizes[at])} tokens, and a row holds 1 to {capacity}: cut or leave it out")
+        raise ValueError(
+            f"sample {at} has {int(sizes[at])} tokens, and a row holds 1 to {capacity}: cut or leave it out"
+        )
     descending = np.argsort(-sizes, kind="stable")
     row_of = np.empty(len(sizes), dtype=np.int64)
     room = _Room(capacity)

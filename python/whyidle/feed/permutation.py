@@ -1,9 +1,10 @@
 """An order of n things that needs no memory: the place of each is computed.
 
 A Feistel network on pairs of half words is a bijection whatever its round function (Luby and Rackoff, 1988). Where n is
-not the size of its domain, a value outside is sent through again until it falls inside: cycle walking, after J. Black and
-P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002. The round function is the mixer of splitmix64 (Steele,
-Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). It serves to shuffle, not to keep secrets.
+not the size of its domain, a value outside is sent through again until it falls inside: cycle walking, after J. Black
+and P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002. The round function is the mixer of splitmix64
+(Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). It serves to shuffle, not to
+keep secrets.
 """
 
 from __future__ import annotations
@@ -62,4 +63,5 @@ def _mixed(values: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    mixed: np.ndarray = values ^ (values >> np.uint64(31))
+    return mixed

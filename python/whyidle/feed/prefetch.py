@@ -104,7 +104,7 @@ class _Copier:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._stream = torch.cuda.Stream(device)
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def start(self, batch: Any) -> tuple[Any, Any]:
         """Begin the copies of a batch: the tensors they fill, and the event that ends them."""
@@ -112,7 +112,7 @@ class _Copier:
             # The pinned memory of a copy is not handed out again before the copy is done: the allocator keeps an event
             # for it.
             copied = map_tensors(batch, self._copied)
-            done = torch.cuda.Event()
+            done = torch.cuda.Event()  # type: ignore[no-untyped-call]
             done.record(self._stream)
         return copied, done
 
@@ -144,8 +144,8 @@ def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> A
         return change(value)
     if isinstance(value, torch.nn.utils.rnn.PackedSequence):
         # Its batch sizes stay on the host.
-        moved = [None if part is None else change(part) for part in (value.data, value.sorted_indices, value.unsorted_indices)]
-        return torch.nn.utils.rnn.PackedSequence(moved[0], value.batch_sizes, moved[1], moved[2])
+        orders = [None if part is None else change(part) for part in (value.sorted_indices, value.unsorted_indices)]
+        return torch.nn.utils.rnn.PackedSequence(change(value.data), value.batch_sizes, *orders)
     if isinstance(value, Mapping):
         changed = {key: map_tensors(inner, change) for key, inner in value.items()}
         try:

@@ -14,7 +14,8 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 class Snapshots:
-    """Makes copies, one at a time, into memory that is used again: a second copy of the same state allocates nothing."""
+    """Makes copies, one at a time, into memory that is used again: a second copy of the same state allocates
+    nothing."""
 
     def __init__(self) -> None:
         #: Host memory of the last copy, by its size in bytes and whether it is pinned.

@@ -87,7 +87,7 @@ def is_sound(path: Path) -> bool:
         crc = 0
         while chunk := file.read(_CHUNK):
             crc = zlib.crc32(chunk, crc)
-    return header["__metadata__"][_CHECKSUM] == str(crc)
+    return bool(header["__metadata__"][_CHECKSUM] == str(crc))
 
 
 def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any] | None, int]:
@@ -105,7 +105,7 @@ def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _bytes(tensor: torch.Tensor) -> memoryview:
-    return memoryview(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().data
 
 
 class _Writing:
@@ -134,14 +134,23 @@ class _Writing:
             return self._tensor(value, name or "tensor")
         if isinstance(value, dict):
             if not all(type(key) in (str, int) for key in value):
-                raise TypeError(f"{name or 'the state'} has a key that is neither text nor a whole number: take format='torch'")
-            return {"dict": [[key, self._node(inner, f"{name}.{key}" if name else str(key))] for key, inner in value.items()]}
+                raise TypeError(
+                    f"{name or 'the state'} has a key that is neither text nor a whole number: take format='torch'"
+                )
+            return {
+                "dict": [
+                    [key, self._node(inner, f"{name}.{key}" if name else str(key))] for key, inner in value.items()
+                ]
+            }
         if type(value) in (list, tuple):
             inner = [self._node(inner, f"{name}.{at}" if name else str(at)) for at, inner in enumerate(value)]
             return {type(value).__name__: inner}
         if type(value) in (type(None), bool, int, float, str):
             return {"value": value}
-        raise TypeError(f"{name or 'the state'} is of type {type(value).__name__}, which safetensors cannot hold: take format='torch'")
+        raise TypeError(
+            f"{name or 'the state'} is of type {type(value).__name__}, which safetensors cannot hold: "
+            "take format='torch'"
+        )
 
     def _tensor(self, tensor: torch.Tensor, name: str) -> Any:
         if tensor.dtype not in _NAMES or tensor.layout != torch.strided:

@@ -6,7 +6,8 @@ Two formats:
 - Megatron's indexed data set, ``NAME.bin`` with the ids and ``NAME.idx`` beside it. The index holds, little-endian:
   ``MMIDIDX\\0\\0``, version 1 (uint64), a code of the ids' type (uint8), the numbers of sequences and of document
   boundaries (uint64 each), then each sequence's tokens (int32), each sequence's first byte (int64), and the boundaries:
-  numbers of sequences, the first of them 0 (int64). Source: NVIDIA/Megatron-LM, megatron/core/datasets/indexed_dataset.py.
+  numbers of sequences, the first of them 0 (int64). Source: NVIDIA/Megatron-LM,
+  megatron/core/datasets/indexed_dataset.py.
 """
 
 from __future__ import annotations
@@ -118,7 +119,9 @@ def _read_index(index: Path, data: Path, wanted: np.dtype[Any] | None) -> tuple[
     with open(index, "rb") as file:
         header = file.read(_HEADER.size)
     if not header.startswith(_MAGIC):
-        raise TokenFileError(f"{index}: it does not begin like a Megatron index (MMIDIDX): move it away to read {data.name} raw")
+        raise TokenFileError(
+            f"{index}: it does not begin like a Megatron index (MMIDIDX): move it away to read {data.name} raw"
+        )
     if len(header) < _HEADER.size:
         raise TokenFileError(f"{index}: it ends within its header: it is truncated; copy or make it again")
     _, version, code, sequences, boundaries = _HEADER.unpack(header)
@@ -133,7 +136,9 @@ def _read_index(index: Path, data: Path, wanted: np.dtype[Any] | None) -> tuple[
     # With modes, one byte a sequence follows.
     if size not in (needed, needed + sequences):
         hint = "truncated" if size < needed else "damaged"
-        raise TokenFileError(f"{index}: {size} bytes, and its {sequences} sequences need {needed}: it is {hint}; copy or make it again")
+        raise TokenFileError(
+            f"{index}: {size} bytes, and its {sequences} sequences need {needed}: it is {hint}; copy or make it again"
+        )
     if not sequences or not boundaries:
         raise TokenFileError(f"{index}: it holds no document")
     mapped = np.memmap(index, dtype=np.uint8, mode="r")
@@ -146,7 +151,12 @@ def _read_index(index: Path, data: Path, wanted: np.dtype[Any] | None) -> tuple[
     if present != end:
         hint = "it is truncated" if present < end else "the two are not of one making"
         raise TokenFileError(f"{data}: {present} bytes, and its index says {end}: {hint}; copy or make both again")
-    if int(pointers[0]) != 0 or int(documents[0]) != 0 or int(documents[-1]) > sequences or (np.diff(documents) < 0).any():
+    if (
+        int(pointers[0]) != 0
+        or int(documents[0]) != 0
+        or int(documents[-1]) > sequences
+        or (np.diff(documents) < 0).any()
+    ):
         raise TokenFileError(f"{index}: its documents are out of order: it is damaged; make it again")
     byte_starts = np.append(pointers, end)[documents] if len(documents) > 1 else np.array([0, end])
     if byte_starts[-1] != end:
@@ -164,6 +174,9 @@ class TokenWriter:
         with TokenWriter("train.bin") as writer:
             for text in texts:
                 writer.add(encode(text))
+
+    Of a Megatron pair that is replaced, the tokens get their name first. A kill before the index got its own leaves the
+    old index with the new tokens, which is refused when it is opened unless both have as many bytes.
 
     Args:
         path: The file with the tokens; for ``megatron``, it ends in ``.bin``, and the index lies beside it.

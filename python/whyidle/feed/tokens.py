@@ -1,8 +1,8 @@
 """Token files as samples of a loader: mapped, never copied, shuffled without a list of places.
 
 The data set numbers its sequences; the sampler says which come to which rank in which order, and a ``DataLoader`` hands
-each batch to one of its workers. So every sequence comes once an epoch whatever the number of workers, and a position is
-one number.
+each batch to one of its workers. So every sequence comes once an epoch whatever the number of workers, and a position
+is one number.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class TokenDataset(Dataset[Any]):
 
     A sample is a tensor of shape ``(sequence_length + 1,)`` in the file's type: inputs are all but the last token,
     targets all but the first. It is a view of the mapped file; the ids become int64 on the device (``batch.long()``),
-    where that costs nothing and a quarter of the bytes is copied. Neighbouring sequences share one token, so every token
-    but the first is predicted once.
+    where that costs nothing and a quarter of the bytes is copied. Neighbouring sequences share one token, so every
+    token but the first is predicted once.
 
     Args:
         path: A raw file, or either file of a Megatron pair, or what their names have in common.
         sequence_length: Tokens that a sequence predicts.
         dtype: Type of a raw file's ids, uint16 by default.
         documents: ``ignore``: sequences run on from document to document. ``separate``: none crosses a document's end;
-            what is left of a document and fills no sequence is left out (see ``left_out``). ``boundaries``: they run on,
-            and a sample is a dictionary of ``tokens`` (as above), ``position_ids`` (int64, ``(sequence_length,)``, from
-            0 in each document) and ``cu_seqlens`` (int32, where each document starts among the inputs, the last
+            what is left of a document and fills no sequence is left out (see ``left_out``). ``boundaries``: they run
+            on, and a sample is a dictionary of ``tokens`` (as above), ``position_ids`` (int64, ``(sequence_length,)``,
+            from 0 in each document) and ``cu_seqlens`` (int32, where each document starts among the inputs, the last
             ``sequence_length``).
         eos: Id that ends every document; needed for documents in a raw file, which has no index.
         vocabulary: Number of ids. A sample with one beyond is an error, instead of a failure on the device.
@@ -166,9 +166,9 @@ class TokenDataset(Dataset[Any]):
 class TokenSampler(Sampler[int]):
     """Which sequences come to a rank, in an order that needs no memory (:mod:`whyidle.feed.permutation`).
 
-    The sequences of an epoch stand in one order for all ranks, which take turns. Those that do not go round are dropped,
-    fewer than ``world``; without ``drop_last``, the first of the epoch come again instead. A position counts over all
-    ranks, so that a run can go on with another number of them.
+    The sequences of an epoch stand in one order for all ranks, which take turns. Those that do not go round are
+    dropped, fewer than ``world``; without ``drop_last``, the first of the epoch come again instead. A position counts
+    over all ranks, so that a run can go on with another number of them.
 
     Args:
         size: Number of sequences, ``len(dataset)``.

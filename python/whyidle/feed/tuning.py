@@ -166,8 +166,8 @@ def search(
             break
         point = Point(LoaderSetting(workers))
         curve.append(point)
-        held = before.memory if before else None
-        if memory_limit is not None and held is not None and held * workers > memory_limit * before.setting.workers:
+        held = None if before is None or before.memory is None else before.memory / before.setting.workers
+        if memory_limit is not None and held is not None and held * workers > memory_limit:
             point.outcome, reason = "memory", "more workers would need more memory than the limit"
             break
         better = _is_better(measure, best, point, rounds, gain)
