@@ -153,3 +153,16 @@ def test_an_interrupt_while_workers_run_leaves_none(monkeypatch):
     monkeypatch.setattr(tuning, "_consumed", consumed)
     with pytest.raises(KeyboardInterrupt):
         tune_loader(Squares(), 4, max_workers=2, batches=4, seconds=0.2, rounds=1)
+
+
+def test_an_interrupt_while_workers_start_leaves_none(monkeypatch):
+    """They run already, and nothing holds the iterator that would end them."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    loader_iterator = torch.utils.data.dataloader._MultiProcessingDataLoaderIter
+    monkeypatch.setattr(loader_iterator, "_reset", interrupted)
+    monkeypatch.setattr(loader_iterator, "__del__", lambda _: None)
+    with pytest.raises(KeyboardInterrupt):
+        tune_loader(Squares(), 4, max_workers=2, batches=4, seconds=0.2, rounds=1)
