@@ -34,6 +34,8 @@ pub const MOST: Duration = Duration::from_secs(300);
 /// How often it is asked whether enough was seen; less often where the answer takes long, so that the watcher does not
 /// disturb what it measures.
 const ASK_EVERY: Duration = Duration::from_millis(250);
+/// On a machine so busy that asking takes long, a run must end all the same.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The asking may take one part in so many of the time.
 const ASKING_SHARE: u32 = 100;
 /// Makes Python print at once.
@@ -292,7 +294,7 @@ fn watch_until(
             } else if first.unwrap_or(started).elapsed() >= wanted.most {
                 ended = Some(Ended::Time);
             }
-            pause = ASK_EVERY.max(asked.elapsed() * ASKING_SHARE);
+            pause = (asked.elapsed() * ASKING_SHARE).clamp(ASK_EVERY, LONGEST_PAUSE);
         }
         if ended.is_some() { Flow::Stop } else { Flow::Continue }
     });

@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Bench(BenchOptions),
     /// Say which of two programs is faster, from runs in pairs
     Compare(Box<CompareOptions>),
-    /// Try what the verdict asks for, prove it in pairs, and say what to keep
+    /// Try remedies, prove them in pairs, and say what to keep
     Fix(Box<FixOptions>),
     /// Say which value of a setting pays, and of several together
     Sweep(Box<SweepOptions>),

@@ -30,7 +30,7 @@ compare-overhead-paid = B takes { $time } longer until its steps are steady; tha
 
 differential-compute = The program's own computing is the limit: all of its data costs { $share } of a step.
 differential-transfer = Waiting for batches on their way to the device is the largest stall: { $time } a step, { $share } of it.
-differential-prep = Preparing the data is the largest stall: { $time } a step, { $share } of it. The processor is the limit, not the storage.
+differential-prep = Preparing the data is the largest stall: { $time } a step, { $share } of it. It is what is done to each item, not the reading of files.
 differential-fetch = Reading the data is the largest stall when its files are not in the page cache: { $time } a step, { $share } of it. The storage is the limit.
 differential-unknown = What bounds the program cannot be told: { $list }.
 differential-unfed = { $feed }: { $reason }

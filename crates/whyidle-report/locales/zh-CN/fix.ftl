@@ -30,7 +30,7 @@ compare-overhead-paid = B 进入稳态要多花 { $time }；{ $steps ->
 
 differential-compute = 瓶颈是程序自身的计算：全部数据开销只占单步的 { $share }。
 differential-transfer = 最大的停顿是等待 batch 传到设备：每步 { $time }，占 { $share }。
-differential-prep = 最大的停顿是数据预处理：每步 { $time }，占 { $share }。瓶颈在 CPU，不在存储。
+differential-prep = 最大的停顿是数据预处理：每步 { $time }，占 { $share }。原因在于对每个样本的处理，而不是读取文件。
 differential-fetch = 文件不在页缓存时，最大的停顿是读取数据：每步 { $time }，占 { $share }。瓶颈在存储。
 differential-unknown = 无法判断程序的瓶颈：{ $list }。
 differential-unfed = { $feed }：{ $reason }
