@@ -105,13 +105,13 @@ fn a_remedy_is_proven_and_becomes_a_patch_that_applies() {
         "--format",
         "json",
         "--try",
-        "workers=2",
+        "workers=4",
         "--try",
         "tf32",
         "--",
         &python,
         "train.py",
-        "prep",
+        "waits",
         "--folder",
         ".",
     ]);
@@ -130,7 +130,7 @@ fn a_remedy_is_proven_and_becomes_a_patch_that_applies() {
     let applied = Command::new("git").args(["apply", "fix.patch"]).current_dir(&folder).output().unwrap();
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
     let patched = fs::read_to_string(folder.join("train.py")).unwrap();
-    assert!(patched.contains("DataLoader(made, batch_size=8, num_workers=2)"), "{patched}");
+    assert!(patched.contains("DataLoader(made, batch_size=8, num_workers=4)"), "{patched}");
     // It is kept, and its proof by a number of its own.
     let shown = place.json(&["history", "show", "1", "--format", "json"]);
     assert_eq!((&shown["schema"], &shown["patch"]), (&Value::from("whyidle.fix/1"), &found["patch"]));

@@ -1,10 +1,11 @@
-"""Trains with one limit, by its argument: `compute`, the network; `prep`, what is done to each item; `storage`, small
-reads all over a file; `memory`, none of the data, by a loop of its own that no loader feeds."""
+"""Trains with one limit, by its argument: `compute`, the network; `prep`, what is done to each item; `waits`, items that
+come slowly without work for the processor; `storage`, small reads all over a file; `memory`, none of the data, by a loop of its own that no loader feeds."""
 
 import argparse
 import os
 import random
 import tempfile
+import time
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -29,6 +30,8 @@ class Items(Dataset):
         reads = 100 if self.limit == "storage" else 1
         for _ in range(reads):
             os.pread(self.file, 4096, self.random.randrange(SIZE // 4096) * 4096)
+        if self.limit == "waits":
+            time.sleep(0.004)
         words = 20_000 if self.limit == "prep" else 100
         seen = sum(hash(str(word)) & 1 for word in range(words))
         return torch.full((WIDTH,), float(at % 7 + seen % 2))
@@ -36,7 +39,7 @@ class Items(Dataset):
 
 if __name__ == "__main__":
     ap = argparse.ArgumentParser()
-    ap.add_argument("limit", choices=["compute", "prep", "storage", "memory"])
+    ap.add_argument("limit", choices=["compute", "prep", "waits", "storage", "memory"])
     ap.add_argument("--folder", default=tempfile.gettempdir())
     a = ap.parse_args()
     torch.set_num_threads(1)
