@@ -57,6 +57,10 @@ pub enum DocumentError {
 /// Where it cannot be read or holds anything else.
 pub fn read(path: &Path) -> Result<Vec<Run>, DocumentError> {
     let mut bytes = Vec::new();
+    // A pipe may never say anything.
+    if !path.metadata()?.is_file() {
+        return Err(std::io::Error::other("no plain file").into());
+    }
     std::fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
         return Err(DocumentError::TooLarge);

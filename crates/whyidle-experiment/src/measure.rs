@@ -204,10 +204,12 @@ pub fn measure(
     let summary = watch.finish(wanted.command.clone(), missing, more).map_err(unwritten(&recording))?;
     let wall = clock::now_ns() - began;
     let by_itself = program.ended().is_some();
+    // What a program says once it is interrupted is no training: a traceback shows lines of the source.
+    let until = if by_itself { i64::MAX } else { clock::now_ns() };
     // Leaves nothing behind, also of a program whose parts outlive it.
     program.stop(requests);
     let (rest, status) = program.finish();
-    follower.lines(rest.into_iter());
+    follower.lines(rest.into_iter().filter(|line| line.at <= until));
     follower.files();
     if by_itself && requests.any() {
         ended = Ended::Interrupted;

@@ -71,3 +71,4 @@ cli-gate-saved = { $count ->
    *[other] { $count } runs were
 } written to { $path }
 cli-gate-no-run = --run takes a number of the history or last, not "{ $value }"
+cli-gate-no-baseline-there = { $path } is there and is no baseline: nothing was overwritten

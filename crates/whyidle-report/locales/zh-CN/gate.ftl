@@ -71,3 +71,4 @@ cli-gate-saved = 已把 { $count ->
    *[other] { $count } 次运行
 }写入 { $path }
 cli-gate-no-run = --run 要的是历史中的编号或 last，而不是 "{ $value }"
+cli-gate-no-baseline-there = { $path } 已存在且不是基线文件：没有覆盖任何内容

@@ -98,6 +98,10 @@ fn show(run: &Run, id: i64, options: &BenchOptions, output: &Output) -> u8 {
 
 /// Adds a row to the table at `path`; with its head, where the file does not end in such a table.
 fn append(path: &Path, run: &Run, output: &Output) -> io::Result<()> {
+    // A pipe would be waited for.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("no plain file"));
+    }
     let mut file = File::options().read(true).append(true).create(true).open(path)?;
     let mut there = String::new();
     file.read_to_string(&mut there)?;

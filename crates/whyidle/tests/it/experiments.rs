@@ -341,3 +341,19 @@ fn a_job_that_nothing_is_known_of_is_said_to_be_none() {
     let found = place.json(&["history", "--job", "12", "--format", "json"]);
     assert_eq!((&found["job"], found["parts"].as_array().unwrap().len()), (&"12".into(), 1));
 }
+
+/// A traceback shows the line of the source, in which a loss of 1 seems to stand.
+#[test]
+fn what_an_interrupted_program_says_is_no_loss() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    let source = "import time\nfor i in range(100000):\n    time.sleep(0.004); print(f'step {i} loss {1/(i+7):.4f}', flush=True)\n";
+    let program = place.path().join("train.py");
+    fs::write(&program, source).unwrap();
+    let program = program.display().to_string();
+    let found = place.json(&["bench", "--steps", "20", "--format", "json", "--", "python3", &program]);
+    let losses = found["losses"].as_array().unwrap();
+    assert!(losses.len() >= 20 && losses.iter().all(|point| point[1].as_f64() < Some(0.2)), "{losses:?}");
+}

@@ -14,6 +14,7 @@ mod linux {
 
     use whyidle_diagnosis::Message;
     use whyidle_experiment::compare::log;
+    use whyidle_experiment::documents;
     use whyidle_experiment::gate::{Answer, Gate, Metric, Question, judge, serves};
     use whyidle_experiment::history::History;
     use whyidle_experiment::measure::measure;
@@ -77,16 +78,21 @@ mod linux {
             tolerance: options.loss_tolerance,
             anyway: options.anyway,
         };
+        let is_whole = runs.iter().all(serves);
+        let status = if options.baseline.is_empty() && is_whole {
+            REACHED
+        } else {
+            let found = judge((&options.baseline.join(", "), &baseline), (&what, &runs), &question);
+            show(&found, options, output)
+        };
+        // What became slower is no baseline.
         if let Some(path) = &options.save
-            && runs.iter().all(serves)
+            && is_whole
+            && status == REACHED
         {
             save(path, &runs, output)?;
         }
-        if options.baseline.is_empty() && runs.iter().all(serves) {
-            return Ok(REACHED);
-        }
-        let found = judge((&options.baseline.join(", "), &baseline), (&what, &runs), &question);
-        Ok(show(&found, options, output))
+        Ok(status)
     }
 
     fn metric(name: MetricName) -> Metric {
@@ -178,6 +184,12 @@ mod linux {
 
     /// Writes the runs, beside the file first: a reader never finds half of them.
     fn save(path: &Path, runs: &[Run], output: &Output) -> Result<(), u8> {
+        // A baseline is replaced; anything else is somebody's.
+        if path.symlink_metadata().is_ok() && documents::read(path).is_err() {
+            let error = Message::new("cli-gate-no-baseline-there").name("path", path.display().to_string());
+            output.error(&error, None);
+            return Err(UNREADABLE);
+        }
         let text: String = runs.iter().map(|run| render_bench_json(run, None, &output.catalog)).collect();
         let shown = path.display().to_string();
         let mut beside = path.as_os_str().to_owned();
