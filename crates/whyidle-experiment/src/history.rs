@@ -15,6 +15,8 @@ use crate::judged::Judged;
 use crate::result::Run;
 use crate::sweep::Sweep;
 
+/// Stands for the version of a database of another program.
+const FOREIGN: i64 = -1;
 /// Version of the tables.
 const VERSION: i64 = 2;
 /// So long another writer is waited for.
@@ -69,6 +71,12 @@ pub enum HistoryError {
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
+    },
+    /// It is a database of another program.
+    #[error("{path} is no history")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
     },
     /// A later version of the program wrote it.
     #[error("{path} is of a later version")]
@@ -247,7 +255,11 @@ impl History {
     }
 
     fn known(self) -> Result<Self, HistoryError> {
-        if self.version > VERSION { Err(HistoryError::Newer { path: self.path }) } else { Ok(self) }
+        match self.version {
+            FOREIGN => Err(HistoryError::Foreign { path: self.path }),
+            later if later > VERSION => Err(HistoryError::Newer { path: self.path }),
+            _ => Ok(self),
+        }
     }
 
     /// Whatever is written from now on belongs to `job`.
@@ -260,6 +272,9 @@ impl History {
     /// Settings and tables; the version of the file.
     fn prepare(&mut self) -> rusqlite::Result<i64> {
         self.connection.busy_timeout(PATIENCE)?;
+        if is_foreign(&self.connection)? {
+            return Ok(FOREIGN);
+        }
         self.connection.pragma_update(None, "foreign_keys", true)?;
         // Answers with a row.
         self.connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
@@ -482,6 +497,13 @@ fn is_unwritable(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied))
 }
 
+/// It holds tables, and none of ours: nothing is to be made in it.
+fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    let count = |query| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+    Ok(count("SELECT count(*) FROM sqlite_master")? > 0
+        && count("SELECT count(*) FROM sqlite_master WHERE name = 'entries'")? == 0)
+}
+
 fn body_of(id: i64, body: &impl Serialize) -> Result<String, HistoryError> {
     serde_json::to_string(body).map_err(|_| HistoryError::Damaged { id })
 }
@@ -545,6 +567,11 @@ mod tests {
         let text = dir.path().join("text");
         std::fs::write(&text, "no database, and longer than a header has to be ".repeat(20))?;
         assert!(matches!(History::open(&text), Err(HistoryError::Database { .. })));
+        let foreign = dir.path().join("foreign");
+        Connection::open(&foreign)?.execute_batch("CREATE TABLE own (x INTEGER)")?;
+        let before = std::fs::read(&foreign)?;
+        assert!(matches!(History::open(&foreign), Err(HistoryError::Foreign { .. })));
+        assert_eq!(std::fs::read(&foreign)?, before, "another program's database stays as it is");
         let newer = dir.path().join("newer");
         Connection::open(&newer)?.pragma_update(None, "user_version", 9)?;
         assert!(matches!(History::open(&newer), Err(HistoryError::Newer { .. })));

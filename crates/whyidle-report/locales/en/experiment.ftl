@@ -182,6 +182,7 @@ cli-set-open-hint = Write A's value into the command, or give two commands.
 cli-history-no-home = there is no home directory to keep the history in
 cli-history-no-home-hint = Name a file with --db.
 cli-history-unusable = the history { $path } cannot be used: { $reason }
+cli-history-foreign = { $path } is a database of another program, no history: nothing was written into it
 cli-history-newer = the history { $path } was written by a later version of whyidle
 cli-history-damaged = entry { $id } of the history is damaged
 cli-history-none = the history holds no { $id }

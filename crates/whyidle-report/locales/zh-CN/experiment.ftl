@@ -176,6 +176,7 @@ cli-set-open-hint = 请把 A 的值写进命令，或给出两条命令。
 cli-history-no-home = 没有主目录，无处保存历史
 cli-history-no-home-hint = 请用 --db 指定文件。
 cli-history-unusable = 无法使用历史文件 { $path }：{ $reason }
+cli-history-foreign = { $path } 是其他程序的数据库，不是历史文件：没有写入任何内容
 cli-history-newer = 历史文件 { $path } 由更新版本的 whyidle 写成
 cli-history-damaged = 历史中的第 { $id } 条已损坏
 cli-history-none = 历史中没有 { $id }

@@ -90,6 +90,7 @@ fn reason_of(error: &HistoryError) -> Message {
         HistoryError::Folder { path, source } => {
             named("cli-history-unusable", path).name("reason", source.to_string())
         }
+        HistoryError::Foreign { path } => named("cli-history-foreign", path),
         HistoryError::Newer { path } => named("cli-history-newer", path),
         HistoryError::Damaged { id } => Message::new("cli-history-damaged").name("id", id.to_string()),
     }
