@@ -10,22 +10,24 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 
-class Items(Dataset):
-    def __init__(self, length):
-        self.length = length
-
-    def __len__(self):
-        return self.length
-
-    def __getitem__(self, index):
-        return torch.full((64,), float(index))
-
-
 def busy(seconds):
     """Holds a batch up as a larger model would."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
+
+
+class Items(Dataset):
+    def __init__(self, length, seconds=0.0):
+        self.length = length
+        self.seconds = seconds
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        busy(self.seconds)
+        return torch.full((64,), float(index))
 
 
 class Model(torch.nn.Module):
@@ -72,14 +74,17 @@ def main():
     model = Model(0.03)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-9)
     training = DataLoader(Items(8 * 60), batch_size=8, num_workers=1)
-    held_out = DataLoader(Items(8 * 40), batch_size=8, num_workers=1, persistent_workers=True)
+    # Prepared by the program itself, and slowly enough that a few looks a second meet it.
+    held_out = DataLoader(Items(8 * 40, 0.002), batch_size=8)
     start = time.monotonic()
     print("training", flush=True)
     while time.monotonic() - start < args.seconds:
         for batch in training:
             optimizer.zero_grad()
-            model(batch).sum().backward()
-            busy(0.01)
+            loss = model(batch).sum()
+            # Backward of a larger model takes time too.
+            loss.register_hook(lambda gradient: busy(0.01))
+            loss.backward()
             optimizer.step()
         with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "model.pt"), "wb") as file:
             torch.save(model.state_dict(), SlowWriter(file, 0.05))

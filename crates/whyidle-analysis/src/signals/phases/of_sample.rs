@@ -98,6 +98,8 @@ fn hint(reader: &Reader<'_>, stack: &Stack) -> Hint {
         Doing::WaitsForWorkers | Doing::PreparesData => Hint::Loads,
         Doing::Optimizes if is_step(reader, stack) => Hint::Trains,
         Doing::Backward => Hint::Trains,
+        // What backward calls back into: hooks, functions with a backward of their own, recomputation.
+        Doing::UserCode | Doing::Launches if is_backward(reader, stack) => Hint::Trains,
         Doing::Communicates => Hint::Forward,
         Doing::Launches if is_forward(reader, stack) => Hint::Forward,
         _ => Hint::Neutral,
@@ -111,12 +113,28 @@ fn is_step(reader: &Reader<'_>, stack: &Stack) -> bool {
     })
 }
 
+fn is_backward(reader: &Reader<'_>, stack: &Stack) -> bool {
+    stack.frames.iter().any(|frame| reader.short(frame) == "_engine_run_backward")
+}
+
 /// Inside the call of a module, not its construction.
 fn is_forward(reader: &Reader<'_>, stack: &Stack) -> bool {
     stack.frames.iter().any(|frame| {
         matches!(reader.short(frame), "_call_impl" | "_wrapped_call_impl")
             && reader.file(frame).ends_with("torch/nn/modules/module.py")
     })
+}
+
+/// The frames that lie around the loader, or around the model: what those call is not around them, and may be a helper
+/// that both call.
+fn outside<'a>(reader: &Reader<'_>, stack: &'a Stack, hint: Hint) -> &'a [Frame] {
+    let enters = |frame: &Frame| match hint {
+        Hint::Loads | Hint::StartsLoader => reader.file(frame).contains("torch/utils/data/"),
+        Hint::Forward => reader.file(frame).ends_with("torch/nn/modules/module.py"),
+        _ => false,
+    };
+    let until = stack.frames.iter().position(enters).unwrap_or(stack.frames.len());
+    &stack.frames[..until]
 }
 
 /// A function, whichever line of it runs.
@@ -133,7 +151,8 @@ fn evaluating(reader: &Reader<'_>, hints: &[Hint], driver: u32) -> BTreeSet<Key>
     let mut around: BTreeMap<Key, (bool, bool, bool)> = BTreeMap::new();
     let own = reader.stacks.stacks.iter().zip(hints).filter(|(stack, _)| stack.pid == driver);
     for (stack, hint) in own {
-        for frame in stack.frames.iter().filter(|frame| reader.is_user(frame)) {
+        let around_it = outside(reader, stack, *hint);
+        for frame in around_it.iter().filter(|frame| reader.is_user(frame)) {
             let (loads, runs, trains) = around.entry(key(frame)).or_default();
             *loads |= matches!(hint, Hint::Loads | Hint::StartsLoader);
             *runs |= *hint == Hint::Forward;

@@ -146,6 +146,29 @@ fn a_function_with_a_loader_and_a_forward_pass_but_no_backward_evaluates() {
 }
 
 #[test]
+fn what_backward_calls_back_into_trains() {
+    const HOOK: Frames<'_> =
+        &[MAIN, EPOCH, ("_engine_run_backward", "torch/autograd/graph.py", 841), ("hook", "/w/train.py", 12)];
+    let phases = found(&recorded(&[(HOOK, 5), (SCORE_WAITS, 1), (SCORE_FORWARD, 4), (HOOK, 3)]), false);
+    assert_eq!(order(&phases), ["training", "eval", "training"]);
+}
+
+#[test]
+fn a_helper_of_the_dataset_and_of_the_model_evaluates_nothing() {
+    const HELPER: (&str, &str, u32) = ("normalize", "/w/model.py", 5);
+    let prepares: Frames<'_> = &[
+        MAIN,
+        EPOCH,
+        ("_SingleProcessDataLoaderIter._next_data", LOADER, 790),
+        ("_MapDatasetFetcher.fetch", "torch/utils/data/_utils/fetch.py", 52),
+        HELPER,
+    ];
+    let forward: Frames<'_> = &[MAIN, EPOCH, ("Module._call_impl", MODULE, 1786), HELPER];
+    let phases = found(&recorded(&[(BACKWARD, 5), (prepares, 2), (forward, 4), (BACKWARD, 3)]), false);
+    assert_eq!(order(&phases), ["training"]);
+}
+
+#[test]
 fn a_program_that_only_builds_is_starting_up_if_its_start_was_seen_and_else_unknown() {
     let phases = found(&recorded(&[(BUILDS, 8)]), true);
     assert_eq!((order(&phases), phases.in_loop), (vec!["startup"], false));
