@@ -429,6 +429,8 @@ pub(crate) struct DiffOptions {
     pub(crate) rank: Option<u32>,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
 }
 
 /// How the answer to a query is printed.

@@ -8,6 +8,7 @@ mod check;
 mod diagnose;
 mod diff;
 mod digest;
+mod document;
 mod drawn;
 mod evidence;
 mod experiment;

@@ -22,6 +22,7 @@ sweep-flat = It does not matter: no value of { $name } is shown to be slower tha
 sweep-flat-within = All lie within { $share } of the fastest (95 %).
 sweep-flat-hidden = A difference of up to { $share } could not have been told (95 %).
 sweep-flat-untold = No clear difference: no value of { $name } is shown to be slower than another.
+sweep-empty = Nothing was run.
 sweep-none = No answer: no value of { $name } could be measured.
 
 ## A ladder

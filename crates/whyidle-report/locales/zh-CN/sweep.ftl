@@ -22,6 +22,7 @@ sweep-flat = 无关紧要：没有发现 { $name } 的哪个值更慢。
 sweep-flat-within = 所有值与最快者相差都在 { $share } 以内（95%）。
 sweep-flat-hidden = 不超过 { $share } 的差别无法分辨（95%）。
 sweep-flat-untold = 没有明显差别：没有发现 { $name } 的哪个值更慢。
+sweep-empty = 没有任何一次运行。
 sweep-none = 没有结论：{ $name } 的任何值都没能测出。
 
 ## 逐项叠加

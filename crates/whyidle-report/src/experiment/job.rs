@@ -5,29 +5,16 @@ use whyidle_diagnosis::Message;
 use whyidle_experiment::job::{Job, Part};
 
 use super::words;
+use crate::Catalog;
 use crate::json::{sentences, text};
 use crate::page::Block;
-use crate::{Catalog, TextOptions, page};
 
 /// Waits that are shown.
 const WAITS: usize = 5;
 const HOUR: f64 = 3_600e9;
 
-/// A job as text.
-#[must_use]
-pub fn render_job_text(job: &Job, catalog: &Catalog, options: &TextOptions) -> String {
-    page::set_text(&blocks(job, catalog, options.verbose), options)
-}
-
-/// A job as Markdown.
-#[must_use]
-pub fn render_job_markdown(job: &Job, catalog: &Catalog) -> String {
-    page::set_markdown(&blocks(job, catalog, true))
-}
-
 /// A job as JSON, `whyidle.job/1`.
-#[must_use]
-pub fn render_job_json(job: &Job, catalog: &Catalog) -> String {
+pub(crate) fn json(job: &Job, catalog: &Catalog) -> String {
     let change = job.worth.as_ref().map(|worth| {
         json!({
             "cause": worth.cause,
@@ -59,7 +46,7 @@ pub fn render_job_json(job: &Job, catalog: &Catalog) -> String {
     format!("{document:#}\n")
 }
 
-fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let head = Message::new("job-head")
         .name("id", job.id.clone())
@@ -129,7 +116,7 @@ fn gpu_time(ns: i64) -> Message {
     }
 }
 
-fn answer(job: &Job) -> Vec<Message> {
+pub(crate) fn answer(job: &Job) -> Vec<Message> {
     let mut said = vec![match (job.working, job.resident) {
         (Some(share), _) => Message::new("job-working").share("share", share),
         (None, Some(share)) => Message::new("job-resident").share("share", share),

@@ -1,9 +1,10 @@
-//! A verdict, a comparison or a run as one HTML file that needs nothing else: both languages, dark and light, on paper
+//! A verdict, or any other result, as one HTML file that needs nothing else: both languages, dark and light, on paper
 //! and on a phone. It fetches nothing and runs only its own scripts ([`policy`]).
 //!
 //! * [`views`], [`ledger`], [`changes`], [`ranks`], [`tables`] – a verdict's parts in words; each figure is set by the
 //!   functions that set it in text.
 //! * [`data`] – what the scripts draw.
+//! * [`document`] – results that are no verdict; [`pictures`], [`spans`], [`sweep`] – what they draw.
 //! * [`blocks`] – the pages that are made of blocks.
 //! * [`fields`] – every field of the verdict.
 //! * [`Drawn`] – what is shown beyond the verdict; made above, from traces and samples.
@@ -14,14 +15,17 @@ mod blocks;
 pub(crate) mod both;
 mod changes;
 mod colours;
-mod comparison;
 mod data;
 mod definitions;
+pub(crate) mod document;
 mod drawn;
 mod fields;
 mod ledger;
+mod pictures;
 pub(crate) mod policy;
 mod ranks;
+mod spans;
+mod sweep;
 mod tables;
 mod views;
 
@@ -29,7 +33,6 @@ use askama::Template;
 use serde_json::{Value, json};
 
 use both::{Both, Tongues};
-pub use comparison::{render_comparison_html, render_run_html};
 pub use drawn::Drawn;
 
 use crate::{Catalog, EvidenceReport, Lang, Reached};

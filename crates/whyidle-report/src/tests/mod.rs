@@ -3,6 +3,7 @@
 
 mod catalogues;
 mod diff;
+mod documents;
 mod experiment;
 mod gate;
 mod html;

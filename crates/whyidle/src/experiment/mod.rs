@@ -16,7 +16,6 @@ mod running;
 #[cfg(target_os = "linux")]
 mod sweep;
 pub(crate) mod sweep_options;
-mod sweep_page;
 pub(crate) mod verdicts;
 
 use std::path::PathBuf;

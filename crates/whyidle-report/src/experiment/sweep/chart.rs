@@ -18,9 +18,9 @@ const BARS: std::ops::RangeInclusive<usize> = 8..=32;
 const GAP: usize = 2;
 
 /// A column of figures: its heading, and a cell for each value.
-struct Column {
-    heading: String,
-    cells: Vec<String>,
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    pub(crate) cells: Vec<String>,
 }
 
 impl Column {
@@ -79,12 +79,8 @@ pub(super) fn lines(rung: &Rung, catalog: &Catalog, width: usize) -> Vec<String>
     };
     let whole = rung.values.iter().map(length).fold(f64::MIN_POSITIVE, f64::max);
     for (at, (tried, name)) in rung.values.iter().zip(&names).enumerate() {
-        let is_chosen = match rung.kept {
-            Some(kept) => kept == at,
-            None => rung.found.is_some_and(|found| found.knee == at && found.shape != Shape::Flat),
-        };
         let mark = match tried.fate {
-            _ if is_chosen => "→",
+            _ if is_chosen(rung, at) => "→",
             Fate::Measured if tried.losses.forbids() => "!",
             _ => " ",
         };
@@ -104,7 +100,16 @@ pub(super) fn lines(rung: &Rung, catalog: &Catalog, width: usize) -> Vec<String>
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
+/// The value at this position is the one to take: kept, or the knee.
+pub(crate) fn is_chosen(rung: &Rung, at: usize) -> bool {
+    match rung.kept {
+        Some(kept) => kept == at,
+        None => rung.found.is_some_and(|found| found.knee == at && found.shape != Shape::Flat),
+    }
+}
+
+/// The figures that are known of any value, those that matter most first.
+pub(crate) fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
     let word = |id: &str| catalog.word(id);
     let figure = match rung.per {
         Per::Sample => {
