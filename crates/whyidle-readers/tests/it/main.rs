@@ -3,6 +3,7 @@
 
 mod agree;
 mod ascend;
+mod damage;
 mod faults;
 mod flight;
 mod kinds;

@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 15] = [
+const AT_HOME: [(&str, &[&str]); 21] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
@@ -40,6 +40,13 @@ const AT_HOME: [(&str, &[&str]); 15] = [
     ("fluent-bundle", &["whyidle-report"]),
     ("askama", &["whyidle-report"]),
     ("clap", &["whyidle"]),
+    // Whatever answers over HTTP does so on the agent's server.
+    ("axum", &["whyidle-agent", "whyidle"]),
+    ("hyper", &["whyidle-agent"]),
+    ("hyper-util", &["whyidle-agent"]),
+    ("tokio", &["whyidle-agent"]),
+    ("tokio-rustls", &["whyidle-agent"]),
+    ("subtle", &["whyidle-agent"]),
     // Shows a page in the browser; programs that are measured are started by observe alone.
     ("open", &["whyidle"]),
     // Only one crate touches the live system.

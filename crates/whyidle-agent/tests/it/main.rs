@@ -1,0 +1,6 @@
+//! The agent's parts together, without the program.
+
+// The damage is that of the readers' tests.
+#[path = "../../../whyidle-readers/tests/it/damage.rs"]
+mod damage;
+mod http;
