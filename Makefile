@@ -1,6 +1,8 @@
 # Tasks of this repository; `make` alone lists them.
 
 CARGO ?= cargo
+# What is not built unless asked for – servers and the like – is tested all the same.
+FEATURES := --all-features
 EXAMPLE := examples/starved-by-two-workers
 # A Python with PyTorch, for the tests of attach and run.
 VENV := $(CURDIR)/target/test-venv
@@ -23,15 +25,15 @@ test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a 
 	$(MAKE) test-report
 
 test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
-	$(CARGO) build --locked --package whyidle
-	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
+	$(CARGO) build --locked --package whyidle $(FEATURES)
+	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" --python "$(wildcard $(TEST_PYTHON))" $(ARGS)
 
 examples: ## write the pages of examples/ anew
-	$(CARGO) build --locked --package whyidle
+	$(CARGO) build --locked --package whyidle $(FEATURES)
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
 
 test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
-	$(CARGO) build --locked --package whyidle
+	$(CARGO) build --locked --package whyidle $(FEATURES)
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
 $(VENV)/ready: requirements-test.txt
@@ -41,11 +43,11 @@ $(VENV)/ready: requirements-test.txt
 
 test-fast: ## every test, without the lints; without PyTorch some say that they are skipped
 	$(CARGO) fetch --locked
-	$(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) test --locked --workspace $(FEATURES) --no-fail-fast
 
 lint: ## formatting and clippy, warnings denied
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
+	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES) -- --deny warnings
 
 bench: ## speed, memory and ratios to other tools; results go to bench/results
 	bench/run.sh

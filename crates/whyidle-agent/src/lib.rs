@@ -2,5 +2,7 @@
 //! moments that matter.
 //!
 //! * [`http`] – the server that answers, for every page and metric that whyidle serves.
+//! * [`serve`] – pages of recordings, the history, and programs while they run.
 
 pub mod http;
+pub mod serve;

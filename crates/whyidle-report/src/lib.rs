@@ -9,6 +9,7 @@
 //! * [`render_ranks_text`], [`render_ranks_json`], [`render_ranks_markdown`] – what flight recorders and NCCL's logs say.
 //! * [`EvidenceReport`] and `render_evidence_*` – what was recorded beside traces and samples, below the verdict.
 //! * [`render_html`] – the page of a verdict for the browser; [`Drawn`] – what it shows beyond the verdict.
+//! * [`render_start`], [`render_live`], [`render_notice`] – what `serve` shows beside them.
 //! * [`Sheet`] – the answer to a query.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
@@ -49,6 +50,7 @@ pub use experiment::{
     benchmark_header, benchmark_row, feed, fix_decided, moment, render_gate_github, run_failed,
 };
 pub use explain::{CAUSES, CausePage, PageSection, cause_page, explain, list_causes};
+pub use html::site::{Shelved, Start, live_end, live_event, render_live, render_notice, render_start};
 pub use html::{Drawn, render_html};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Digest(DigestOptions),
     /// Give the verdict on many ranks from their digests, or join them
     Merge(MergeOptions),
-    /// Say before anything runs whether a model fits, what a step takes and which strategy suits
+    /// Say before anything runs what fits, how fast, by which strategy
     Plan(Box<crate::plan::PlanOptions>),
     /// Start a program, watch it, trace it briefly, give the verdict
     Run(RunOptions),
@@ -52,6 +52,9 @@ pub(crate) enum Command {
     Top(TopOptions),
     /// Check the machine and a running program for costly settings
     Check(CheckOptions),
+    /// Show recordings, the history and running programs in the browser
+    #[cfg(feature = "serve")]
+    Serve(ServeOptions),
     /// Give the verdict of a recording, or of files of other tools
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where
@@ -191,6 +194,38 @@ impl ReportingToo {
     pub(crate) fn reporting(&self) -> Reporting {
         Reporting { report: self.report.clone(), open: self.open, force: self.force }
     }
+}
+
+/// Options of `serve`.
+#[cfg(feature = "serve")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle serve runs/\n  \
+    whyidle serve runs/ --listen 0.0.0.0:7321 --token-file token --tls-cert cert.pem --tls-key key.pem\n\n\
+    Exit status: 0 it was ended, 2 bad usage, no such folder, or the address is taken.")]
+pub(crate) struct ServeOptions {
+    /// A folder with recordings and traces
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Address and port; others than this machine need a token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = crate::serve::ADDRESS)]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Ask for the token in this file, as a bearer or as the password of any user
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Encrypt with this certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Another name under which browsers may ask for it; repeatable
+    #[arg(long, value_name = "HOST", hide_short_help = true)]
+    pub(crate) name: Vec<String>,
+    /// Open it in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    #[command(flatten)]
+    pub(crate) kept: crate::experiment::options::Kept,
 }
 
 /// Options of `digest`.

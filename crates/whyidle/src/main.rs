@@ -27,6 +27,8 @@ mod progress;
 mod ranks;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod sql;
 mod tables;
@@ -71,6 +73,8 @@ fn main() -> ExitCode {
         Some(Command::Sql(options)) => sql::run(options, &output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, &output),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(options)) => serve::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

@@ -102,20 +102,19 @@ impl Page {
         let written = Message::new("cli-export-written").name("path", self.path.display().to_string());
         output.say(&written.with("bytes", Arg::Bytes(bytes)));
         if self.open {
-            self.open(output);
+            open(&self.path.display().to_string(), output);
         }
         status
     }
+}
 
-    /// Opens it in the browser; that this cannot be done is worth a word, no more: the page is there.
-    fn open(&self, output: &Output) {
-        let opened = if has_display() { open::that_detached(&self.path) } else { Err(no_display()) };
-        if let Err(error) = opened {
-            let shown = self.path.display().to_string();
-            output.say(
-                &Message::new("cli-report-not-opened").name("path", shown).name("reason", error.to_string()),
-            );
-        }
+/// Opens a page in the browser; that this cannot be done is worth a word, no more: the page is there.
+pub(crate) fn open(shown: &str, output: &Output) {
+    let opened = if has_display() { open::that_detached(shown) } else { Err(no_display()) };
+    if let Err(error) = opened {
+        output.say(
+            &Message::new("cli-report-not-opened").name("path", shown).name("reason", error.to_string()),
+        );
     }
 }
 

@@ -114,7 +114,7 @@ fn live(_: &TopOptions, output: &Output) -> Result<Box<dyn Source>, u8> {
 }
 
 /// Judges as `diagnose` does.
-struct AsDiagnosed;
+pub(crate) struct AsDiagnosed;
 
 impl Judge for AsDiagnosed {
     fn judge(&self, samples: &Samples, recorded: &Recording, driver: Option<u32>) -> Judged {

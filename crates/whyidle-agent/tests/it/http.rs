@@ -19,7 +19,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 const SECRET: &str = "0123456789abcdef-secret";
 
 /// Long enough for anything that is to happen, short enough for a test that fails.
-const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 fn router() -> Router {
     let large = "x".repeat(8 << 20);
@@ -40,7 +40,7 @@ fn served(limits: Limits, token: Option<&str>) -> Result<Server> {
     Ok(start(&Listen { token, limits, ..Listen::loopback(0) }, router())?)
 }
 
-fn connected(address: SocketAddr) -> io::Result<TcpStream> {
+pub(crate) fn connected(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(LONG))?;
     stream.set_write_timeout(Some(LONG))?;
@@ -62,14 +62,14 @@ fn told(address: SocketAddr, request: &[u8]) -> io::Result<String> {
 }
 
 /// Asks for `path` with more lines in the head.
-fn asked(address: SocketAddr, path: &str, more: &str) -> io::Result<String> {
+pub(crate) fn asked(address: SocketAddr, path: &str, more: &str) -> io::Result<String> {
     told(
         address,
         format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{more}\r\n").as_bytes(),
     )
 }
 
-fn status(answer: &str) -> Option<u16> {
+pub(crate) fn status(answer: &str) -> Option<u16> {
     answer.split(' ').nth(1)?.parse().ok()
 }
 

@@ -3,4 +3,5 @@
 // The damage is that of the readers' tests.
 #[path = "../../../whyidle-readers/tests/it/damage.rs"]
 mod damage;
-mod http;
+pub(crate) mod http;
+mod serve;

@@ -198,3 +198,27 @@ html-js-view = { $from } to { $to }
 cli-report-no-stream = a page cannot go to standard output: the verdict is printed there
 cli-report-no-stream-hint = name a file
 cli-report-not-opened = { $path } could not be opened in a browser: { $reason }
+
+## What `serve` shows
+
+html-site-title = Recordings and runs
+html-site-programs = Running now
+html-site-no-programs = No training program runs on this machine, or none that may be seen.
+html-site-recordings = Recordings
+html-site-no-recordings = Nothing here that whyidle reads.
+html-site-more = There is more than is listed: serve a folder further down.
+html-site-history = History
+html-site-not-found = There is nothing of that name
+html-site-busy = { $count } programs are being watched already
+html-site-busy-hint = Close the page of one of them.
+html-live-title = process { $pid }
+html-live-begins = Watching …
+html-live-too-early = Nothing to say yet
+html-live-seen = From the last { $time }.
+html-live-ended = The program ended.
+html-live-broken = The watch broke off.
+
+## serve
+
+cli-serve-at = { $address } – Ctrl+C ends it
+cli-serve-no-folder = { $path } cannot be served: { $reason }

@@ -195,3 +195,27 @@ html-js-view = { $from } 至 { $to }
 cli-report-no-stream = 网页不能写到标准输出：那里要打印结论
 cli-report-no-stream-hint = 请给出文件名
 cli-report-not-opened = 无法在浏览器中打开 { $path }：{ $reason }
+
+## `serve` 的页面
+
+html-site-title = 记录与运行
+html-site-programs = 正在运行
+html-site-no-programs = 本机没有正在训练的程序，或者无权查看。
+html-site-recordings = 记录
+html-site-no-recordings = 这里没有 whyidle 能读的内容。
+html-site-more = 没有全部列出：请对更下层的文件夹使用 serve。
+html-site-history = 历史
+html-site-not-found = 没有这个名称的内容
+html-site-busy = 已经在观察 { $count } 个程序
+html-site-busy-hint = 关掉其中一个的页面即可。
+html-live-title = 进程 { $pid }
+html-live-begins = 正在观察……
+html-live-too-early = 现在还不能下结论
+html-live-seen = 依据最近 { $time } 的情况。
+html-live-ended = 程序已结束。
+html-live-broken = 观察中断了。
+
+## serve
+
+cli-serve-at = { $address } – 按 Ctrl+C 结束
+cli-serve-no-folder = 不能浏览 { $path }：{ $reason }

@@ -6,7 +6,7 @@ use serde_json::json;
 use whyidle_experiment::comparison::Comparison;
 
 use super::both::{Both, Tongues};
-use super::{Frame, blocks, data, pictures, render, sweep};
+use super::{Frame, Needs, blocks, data, pictures, render, sweep};
 use crate::diff::{described::labelled, words as diff_words};
 use crate::document::{Beside, Document};
 use crate::experiment::{gate, job, sweep::words as sweep_words, words};
@@ -73,13 +73,15 @@ pub(crate) fn set(
         },
     };
     let charts = data::has_charts(&drawn);
-    let frame = Frame::new(t, lang, &page.title, drawn, beside.command, [false, charts]);
+    let frame = Frame::new(t, lang, &page.title, drawn, beside.command, Needs { charts, ..Needs::default() });
     render(&DocumentPage { t, f: &frame, p: &page })
 }
 
 /// Every block but the sentence, which is the heading.
 fn below(document: &Document<'_>, catalog: &Catalog) -> Vec<Block> {
-    let blocks = document.blocks(catalog, COLUMNS, true);
+    // Names of kernels run to hundreds of characters, and two traces differ in dozens of them.
+    let verbose = !matches!(document, Document::Diff(_));
+    let blocks = document.blocks(catalog, COLUMNS, verbose);
     blocks.into_iter().filter(|block| !matches!(block, Block::Sentence(_))).collect()
 }
 

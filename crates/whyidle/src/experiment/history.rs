@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use whyidle_diagnosis::{Message, Verdict};
-use whyidle_experiment::history::{Entry, History, Row};
+use whyidle_experiment::history::{Entry, History, HistoryError, Row};
 use whyidle_experiment::job;
 use whyidle_report::{
     Beside, Document, Drawn, EvidenceReport, Reached, render_json, render_markdown, render_text,
 };
+#[cfg(feature = "serve")]
+use whyidle_report::{Catalog, Lang, render_html};
 
 use super::options::{HistoryCommand, HistoryOptions};
 use super::{open_to_read, places, unusable};
@@ -90,10 +92,45 @@ fn list(options: &HistoryOptions, page: Option<&Page>, output: &Output) -> Resul
 }
 
 /// The runs of an entry, in order.
-fn runs(history: &History, id: i64, output: &Output) -> Result<Vec<Row>, u8> {
-    let mut runs = history.list(Some(id), MOST_RUNS).map_err(|error| unusable(&error, output))?;
+pub(crate) fn runs_of(history: &History, id: i64) -> Result<Vec<Row>, HistoryError> {
+    let mut runs = history.list(Some(id), MOST_RUNS)?;
     runs.reverse();
     Ok(runs)
+}
+
+/// An entry as a document; a verdict is none.
+fn document_of(entry: &Entry, id: i64) -> Option<Document<'_>> {
+    match entry {
+        Entry::Run(run) => Some(Document::Run(run, Some(id))),
+        Entry::Comparison(found) => Some(Document::Comparison(found, Some(id))),
+        Entry::Sweep(found) => Some(Document::Sweep(found, Some(id))),
+        Entry::Differential(found) => Some(Document::Differential(found, Some(id))),
+        Entry::Fix(found) => Some(Document::Fix(found, Some(id))),
+        Entry::Verdict(_) => None,
+    }
+}
+
+/// The page of an entry, with the runs of which it was made; `command` makes it anew.
+#[cfg(feature = "serve")]
+pub(crate) fn entry_page(
+    entry: &Entry,
+    id: i64,
+    runs: &[Row],
+    command: &str,
+    catalogs: [&Catalog; 2],
+    lang: Lang,
+) -> String {
+    match (document_of(entry, id), entry) {
+        (None, Entry::Verdict(judged)) => {
+            let drawn = Drawn { command: command.to_owned(), ..Drawn::default() };
+            let reached = Some(Reached::Verdict(&judged.verdict));
+            render_html(reached, &EvidenceReport::default(), &drawn, catalogs, lang)
+        }
+        (shown, _) => {
+            let beside = Beside { command, runs, ..Beside::default() };
+            shown.map(|shown| shown.html(&beside, catalogs, lang)).unwrap_or_default()
+        }
+    }
 }
 
 fn show(
@@ -103,27 +140,22 @@ fn show(
     showing: Showing,
     output: &Output,
 ) -> Result<u8, u8> {
-    let alone = |shown: &Document<'_>| document::show(shown, page, showing, REACHED, output);
-    // What was made of runs, with them below it.
-    let with_runs = |shown: &Document<'_>| {
-        let runs = runs(history, id, output)?;
-        let mut text = document::set(shown, showing, output);
-        if showing.format != Format::Json {
-            text += "\n";
-            text += &document::set(&Document::History(&runs), showing, output);
-        }
-        let beside = Beside { runs: &runs, ..Beside::default() };
-        Ok(document::put(&text, shown, beside, page, REACHED, output))
+    let wrong = |error: HistoryError| unusable(&error, output);
+    let entry = history.entry(id).map_err(wrong)?.ok_or_else(|| none(id, output))?;
+    let shown = match (document_of(&entry, id), &entry) {
+        (Some(shown), _) => shown,
+        (None, Entry::Verdict(judged)) => return Ok(verdict(&judged.verdict, page, showing, output)),
+        (None, _) => return Err(none(id, output)),
     };
-    match history.entry(id).map_err(|error| unusable(&error, output))? {
-        Some(Entry::Run(run)) => Ok(alone(&Document::Run(&run, Some(id)))),
-        Some(Entry::Comparison(found)) => with_runs(&Document::Comparison(&found, Some(id))),
-        Some(Entry::Sweep(found)) => with_runs(&Document::Sweep(&found, Some(id))),
-        Some(Entry::Differential(found)) => Ok(alone(&Document::Differential(&found, Some(id)))),
-        Some(Entry::Fix(found)) => Ok(alone(&Document::Fix(&found, Some(id)))),
-        Some(Entry::Verdict(judged)) => Ok(verdict(&judged.verdict, page, showing, output)),
-        None => Err(none(id, output)),
+    let mut text = document::set(&shown, showing, output);
+    let runs = runs_of(history, id).map_err(wrong)?;
+    // What was made of runs has them below it.
+    if !runs.is_empty() && showing.format != Format::Json {
+        text += "\n";
+        text += &document::set(&Document::History(&runs), showing, output);
     }
+    let beside = Beside { runs: &runs, ..Beside::default() };
+    Ok(document::put(&text, &shown, beside, page, REACHED, output))
 }
 
 fn verdict(verdict: &Verdict, page: Option<&Page>, showing: Showing, output: &Output) -> u8 {

@@ -18,6 +18,9 @@ mod sweep;
 pub(crate) mod sweep_options;
 pub(crate) mod verdicts;
 
+#[cfg(feature = "serve")]
+pub(crate) use history::{entry_page, runs_of};
+
 use std::path::PathBuf;
 
 use whyidle_diagnosis::Message;
@@ -53,7 +56,7 @@ fn default_path() -> Option<PathBuf> {
 }
 
 /// Where the history is, and the folder for the output of programs; else the exit status, once the reason is said.
-fn places(kept: &Kept, output: &Output) -> Result<(PathBuf, PathBuf), u8> {
+pub(crate) fn places(kept: &Kept, output: &Output) -> Result<(PathBuf, PathBuf), u8> {
     let Some(path) = kept.db.clone().or_else(default_path) else {
         output.error(&Message::new("cli-history-no-home"), Some(&Message::new("cli-history-no-home-hint")));
         return Err(UNREADABLE);

@@ -20,6 +20,8 @@ mod ranks;
 mod readme;
 mod recordings;
 mod screens;
+#[cfg(feature = "serve")]
+mod serve;
 mod support;
 mod sweeps;
 mod tables;

@@ -1,0 +1,226 @@
+//! Which recordings lie below a folder. Links are not followed, and a path from outside never leads out of the folder.
+
+use std::fs::{self, DirEntry, Metadata};
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use whyidle_readers::{Format, format_of};
+
+/// Folders within folders that are looked into.
+const DEEPEST: usize = 6;
+/// Entries that are looked at.
+const MOST_SEEN: usize = 5_000;
+/// Recordings that are listed.
+const MOST: usize = 500;
+/// What lies beside nothing that is read, for all who train.
+const ENDINGS: [&str; 8] = ["json", "gz", "sqlite", "pickle", "pkl", "csv", "txt", "log"];
+
+/// What a recording says of itself lies in one of these.
+const DESCRIBED: [&str; 2] = ["recording.json", "case.json"];
+
+/// A recording, or a file that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its path below the root; parts with other than UTF-8 are not listed.
+    pub path: String,
+    /// What it is.
+    pub kind: Format,
+    /// Bytes; of a recording, of the files in it.
+    pub bytes: u64,
+    /// When it was written last, Unix time, ns.
+    pub written: i64,
+}
+
+/// What lies below a folder, the newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The folder.
+    pub root: PathBuf,
+    /// Recordings and files.
+    pub found: Vec<Found>,
+    /// There may be more.
+    pub more: bool,
+}
+
+/// What can be read below `root`.
+pub(super) fn list(root: &Path) -> Listing {
+    let mut listing = Listing { root: root.to_owned(), ..Listing::default() };
+    let mut seen = 0;
+    if let Some(own) = recording(root, root) {
+        listing.found.push(own);
+    }
+    walk(root, root, DEEPEST, &mut seen, &mut listing);
+    listing.found.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.path.cmp(&b.path)));
+    listing
+}
+
+fn walk(root: &Path, dir: &Path, deeper: usize, seen: &mut usize, listing: &mut Listing) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    let mut entries: Vec<DirEntry> = entries.take(MOST_SEEN).filter_map(Result::ok).collect();
+    entries.sort_by_key(DirEntry::file_name);
+    let mut files = Vec::new();
+    for entry in entries {
+        *seen += 1;
+        if *seen > MOST_SEEN || listing.found.len() >= MOST {
+            listing.more = true;
+            break;
+        }
+        let (path, name) = (entry.path(), entry.file_name());
+        let Ok(kind) = entry.file_type() else { continue };
+        if name.to_str().is_none_or(|name| name.starts_with('.')) {
+            continue;
+        }
+        if kind.is_dir() {
+            if let Some(found) = recording(root, &path) {
+                listing.found.push(found);
+            } else if deeper > 0 {
+                walk(root, &path, deeper - 1, seen, listing);
+            } else {
+                listing.more = true;
+            }
+        } else if kind.is_file() {
+            files.extend(file(root, &path));
+        }
+    }
+    listing.found.extend(together(root, dir, files));
+}
+
+/// Several traces in one folder are those of the ranks of a run: they are one entry, the folder.
+fn together(root: &Path, dir: &Path, mut files: Vec<Found>) -> Vec<Found> {
+    let traces = || files.iter().filter(|file| file.kind == Format::Kineto);
+    if traces().count() < 2 || dir == root {
+        return files;
+    }
+    let whole = relative(root, dir).map(|path| Found {
+        path,
+        kind: Format::Kineto,
+        bytes: traces().map(|file| file.bytes).sum(),
+        written: traces().map(|file| file.written).max().unwrap_or(0),
+    });
+    files.retain(|file| file.kind != Format::Kineto);
+    files.extend(whole);
+    files
+}
+
+/// A folder that says of itself that it is a recording.
+fn recording(root: &Path, dir: &Path) -> Option<Found> {
+    let described = DESCRIBED
+        .iter()
+        .find_map(|name| fs::symlink_metadata(dir.join(name)).ok().filter(Metadata::is_file))?;
+    let sizes = fs::read_dir(dir).ok()?.filter_map(|entry| entry.ok()?.metadata().ok());
+    Some(Found {
+        path: relative(root, dir)?,
+        kind: Format::Recording,
+        bytes: sizes.filter(Metadata::is_file).map(|one| one.len()).sum(),
+        written: written(&described),
+    })
+}
+
+fn file(root: &Path, path: &Path) -> Option<Found> {
+    let ending = path.extension()?.to_str()?.to_lowercase();
+    if !ENDINGS.contains(&&*ending) {
+        return None;
+    }
+    let about = fs::symlink_metadata(path).ok().filter(|about| about.is_file() && about.len() > 0)?;
+    // What a recording says of itself is no recording.
+    let kind = format_of(path).ok()?.filter(|kind| *kind != Format::Recording)?;
+    Some(Found { path: relative(root, path)?, kind, bytes: about.len(), written: written(&about) })
+}
+
+fn relative(root: &Path, path: &Path) -> Option<String> {
+    let below = path.strip_prefix(root).ok()?.to_str()?;
+    Some(if below.is_empty() { ".".to_owned() } else { below.to_owned() })
+}
+
+fn written(about: &Metadata) -> i64 {
+    let since = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+}
+
+/// The file or folder below `root` that is asked for as `asked`, which comes from outside; `None` where there is none,
+/// or where it lies elsewhere.
+pub(super) fn below(root: &Path, asked: &str) -> Option<PathBuf> {
+    if asked == "." {
+        return Some(root.to_owned());
+    }
+    // No way up, no root, no drive, and nothing hidden.
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name.to_str().is_some_and(|name| !name.starts_with('.')));
+    if asked.is_empty() || asked.contains(['\0', '\\']) || !Path::new(asked).components().all(is_plain) {
+        return None;
+    }
+    // A link on the way may lead out.
+    let path = root.join(asked).canonicalize().ok()?;
+    path.starts_with(root).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shelf() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("inside/runs/42")).unwrap();
+        fs::write(at("inside/runs/42/recording.json"), "{}").unwrap();
+        fs::write(at("inside/runs/42/gpu.csv"), "t\n").unwrap();
+        fs::write(at("inside/trace.json"), "{\"traceEvents\": [").unwrap();
+        fs::write(at("inside/notes.txt"), "nothing of ours").unwrap();
+        fs::write(at("inside/.hidden.json"), "{\"traceEvents\": [").unwrap();
+        fs::write(at("secret.json"), "{\"traceEvents\": [").unwrap();
+        dir
+    }
+
+    #[test]
+    fn recordings_and_files_that_can_be_read_are_listed() {
+        let dir = shelf();
+        let listing = list(&dir.path().join("inside"));
+        let mut found: Vec<_> = listing.found.iter().map(|one| (&*one.path, one.kind, one.bytes)).collect();
+        found.sort_by_key(|one| one.0);
+        assert_eq!(found, [("runs/42", Format::Recording, 4), ("trace.json", Format::Kineto, 17)]);
+        assert!(!listing.more);
+        // Traces of several ranks.
+        let ranks = dir.path().join("inside/ranks");
+        fs::create_dir(&ranks).unwrap();
+        for rank in 0..2 {
+            fs::write(ranks.join(format!("rank{rank}.json")), "{\"traceEvents\": [").unwrap();
+        }
+        let listing = list(&dir.path().join("inside"));
+        assert!(listing.found.iter().any(|one| one.path == "ranks" && one.bytes == 34));
+        assert_eq!(listing.found.len(), 3);
+        let own = list(&dir.path().join("inside/runs/42"));
+        assert_eq!(own.found[0].path, ".");
+    }
+
+    #[test]
+    fn no_path_leads_out() {
+        let dir = shelf();
+        let root = dir.path().join("inside").canonicalize().unwrap();
+        assert_eq!(below(&root, "runs/42"), Some(root.join("runs/42")));
+        assert_eq!(below(&root, "."), Some(root.clone()));
+        for asked in [
+            "../secret.json",
+            "runs/../../secret.json",
+            "/etc/passwd",
+            "runs/42/../../../secret.json",
+            "./trace.json",
+            ".hidden.json",
+            "runs\\42",
+            "trace.json\0",
+            "",
+            "not/there",
+        ] {
+            assert_eq!(below(&root, asked), None, "{asked:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_listed_and_lead_nowhere() {
+        let dir = shelf();
+        let root = dir.path().join("inside").canonicalize().unwrap();
+        std::os::unix::fs::symlink(dir.path().join("secret.json"), root.join("link.json")).unwrap();
+        std::os::unix::fs::symlink(dir.path(), root.join("up")).unwrap();
+        assert_eq!(list(&root).found.len(), 2);
+        assert_eq!((below(&root, "link.json"), below(&root, "up/secret.json")), (None, None));
+    }
+}
