@@ -58,18 +58,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_made_again_once_a_file_has_changed_and_the_oldest_goes() {
-        let dir = tempfile::tempdir().unwrap();
+    fn a_page_is_made_again_once_a_file_has_changed_and_the_oldest_goes() -> std::io::Result<()> {
+        let dir = tempfile::tempdir()?;
         let (pages, path) = (Pages::default(), dir.path().join("a"));
-        fs::write(&path, "1").unwrap();
+        fs::write(&path, "1")?;
         let page = |text: &str| Page { html: text.to_owned(), found: true };
         assert_eq!(pages.get(&path, || page("first")).html, "first");
         assert_eq!(pages.get(&path, || panic!("kept")).html, "first");
-        fs::write(&path, "longer").unwrap();
+        fs::write(&path, "longer")?;
         assert_eq!(pages.get(&path, || page("second")).html, "second");
         for at in 0..KEPT {
             pages.get(&dir.path().join(at.to_string()), || page("other"));
         }
         assert_eq!(pages.get(&path, || page("third")).html, "third");
+        Ok(())
     }
 }

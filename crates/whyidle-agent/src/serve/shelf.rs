@@ -157,22 +157,22 @@ pub(super) fn below(root: &Path, asked: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn shelf() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
+    fn shelf() -> std::io::Result<tempfile::TempDir> {
+        let dir = tempfile::tempdir()?;
         let at = |name: &str| dir.path().join(name);
-        fs::create_dir_all(at("inside/runs/42")).unwrap();
-        fs::write(at("inside/runs/42/recording.json"), "{}").unwrap();
-        fs::write(at("inside/runs/42/gpu.csv"), "t\n").unwrap();
-        fs::write(at("inside/trace.json"), "{\"traceEvents\": [").unwrap();
-        fs::write(at("inside/notes.txt"), "nothing of ours").unwrap();
-        fs::write(at("inside/.hidden.json"), "{\"traceEvents\": [").unwrap();
-        fs::write(at("secret.json"), "{\"traceEvents\": [").unwrap();
-        dir
+        fs::create_dir_all(at("inside/runs/42"))?;
+        fs::write(at("inside/runs/42/recording.json"), "{}")?;
+        fs::write(at("inside/runs/42/gpu.csv"), "t\n")?;
+        fs::write(at("inside/trace.json"), "{\"traceEvents\": [")?;
+        fs::write(at("inside/notes.txt"), "nothing of ours")?;
+        fs::write(at("inside/.hidden.json"), "{\"traceEvents\": [")?;
+        fs::write(at("secret.json"), "{\"traceEvents\": [")?;
+        Ok(dir)
     }
 
     #[test]
-    fn recordings_and_files_that_can_be_read_are_listed() {
-        let dir = shelf();
+    fn recordings_and_files_that_can_be_read_are_listed() -> std::io::Result<()> {
+        let dir = shelf()?;
         let listing = list(&dir.path().join("inside"));
         let mut found: Vec<_> = listing.found.iter().map(|one| (&*one.path, one.kind, one.bytes)).collect();
         found.sort_by_key(|one| one.0);
@@ -180,21 +180,22 @@ mod tests {
         assert!(!listing.more);
         // Traces of several ranks.
         let ranks = dir.path().join("inside/ranks");
-        fs::create_dir(&ranks).unwrap();
+        fs::create_dir(&ranks)?;
         for rank in 0..2 {
-            fs::write(ranks.join(format!("rank{rank}.json")), "{\"traceEvents\": [").unwrap();
+            fs::write(ranks.join(format!("rank{rank}.json")), "{\"traceEvents\": [")?;
         }
         let listing = list(&dir.path().join("inside"));
         assert!(listing.found.iter().any(|one| one.path == "ranks" && one.bytes == 34));
         assert_eq!(listing.found.len(), 3);
         let own = list(&dir.path().join("inside/runs/42"));
         assert_eq!(own.found[0].path, ".");
+        Ok(())
     }
 
     #[test]
-    fn no_path_leads_out() {
-        let dir = shelf();
-        let root = dir.path().join("inside").canonicalize().unwrap();
+    fn no_path_leads_out() -> std::io::Result<()> {
+        let dir = shelf()?;
+        let root = dir.path().join("inside").canonicalize()?;
         assert_eq!(below(&root, "runs/42"), Some(root.join("runs/42")));
         assert_eq!(below(&root, "."), Some(root.clone()));
         for asked in [
@@ -211,16 +212,18 @@ mod tests {
         ] {
             assert_eq!(below(&root, asked), None, "{asked:?}");
         }
+        Ok(())
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_are_not_listed_and_lead_nowhere() {
-        let dir = shelf();
-        let root = dir.path().join("inside").canonicalize().unwrap();
-        std::os::unix::fs::symlink(dir.path().join("secret.json"), root.join("link.json")).unwrap();
-        std::os::unix::fs::symlink(dir.path(), root.join("up")).unwrap();
+    fn links_are_not_listed_and_lead_nowhere() -> std::io::Result<()> {
+        let dir = shelf()?;
+        let root = dir.path().join("inside").canonicalize()?;
+        std::os::unix::fs::symlink(dir.path().join("secret.json"), root.join("link.json"))?;
+        std::os::unix::fs::symlink(dir.path(), root.join("up"))?;
         assert_eq!(list(&root).found.len(), 2);
         assert_eq!((below(&root, "link.json"), below(&root, "up/secret.json")), (None, None));
+        Ok(())
     }
 }

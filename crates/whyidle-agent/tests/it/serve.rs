@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use whyidle_agent::http::{Listen, Server, Token, start};
@@ -27,6 +27,13 @@ struct Fake {
 
 fn page(found: bool, html: String) -> Page {
     Page { html, found }
+}
+
+impl Fake {
+    /// Does it with what was begun.
+    fn begun<T>(&self, of: impl FnOnce(&mut BTreeMap<u32, usize>) -> T) -> T {
+        of(&mut self.begun.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Site for Fake {
@@ -56,7 +63,7 @@ impl Site for Fake {
     }
 
     fn watch(&self, pid: u32, tell: &mut dyn FnMut(String) -> bool) {
-        *self.begun.lock().unwrap().entry(pid).or_default() += 1;
+        self.begun(|begun| *begun.entry(pid).or_default() += 1);
         self.going.fetch_add(1, Ordering::SeqCst);
         let mut nth = 0;
         while tell(format!("{{\"nth\":{nth}}}")) {
@@ -144,7 +151,7 @@ fn nothing_is_shown_without_the_token() -> Result {
     }
     let answer = asked(served.server.address(), "/entry/7", &format!("Authorization: Bearer {SECRET}\r\n"))?;
     assert_eq!(status(&answer), Some(200), "{answer}");
-    assert!(served.site.begun.lock().unwrap().is_empty(), "a watch was begun for somebody without the token");
+    assert!(served.site.begun(|begun| begun.is_empty()), "a watch was begun for somebody without the token");
     Ok(())
 }
 
@@ -177,7 +184,7 @@ fn a_hundred_streams_share_one_watch_which_ends_with_the_last() -> Result {
     let address = served.server.address();
     let streams = (0..100).map(|_| listens(address, 12)).collect::<Result<Vec<_>>>()?;
     assert!(streams.iter().all(|(_, event)| event.starts_with("data: {\"nth\":")), "{}", streams[0].1);
-    assert_eq!(served.site.begun.lock().unwrap().get(&12), Some(&1));
+    assert_eq!(served.site.begun(|begun| begun.get(&12).copied()), Some(1));
     // They go on, and others are answered meanwhile.
     for (mut reader, _) in streams {
         let mut more = String::new();
@@ -191,7 +198,7 @@ fn a_hundred_streams_share_one_watch_which_ends_with_the_last() -> Result {
     // The next one begins anew.
     let again = listens(address, 12)?;
     assert!(again.1.starts_with("data:"));
-    assert_eq!(served.site.begun.lock().unwrap().get(&12), Some(&2));
+    assert_eq!(served.site.begun(|begun| begun.get(&12).copied()), Some(2));
     Ok(())
 }
 
