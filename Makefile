@@ -31,6 +31,9 @@ test-report: ## reports in a real browser, without a window; says so where there
 examples: ## write the pages of examples/ anew
 	$(CARGO) build --locked --package whyidle $(FEATURES)
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
+	mkdir -p examples/pages
+	grep -v '^#' examples/gallery.txt | while IFS="$$(printf '\t')" read -r name command; do \
+		"$${CARGO_TARGET_DIR:-target}/debug/whyidle" $$command --lang en --force -o examples/pages/$$name.html > /dev/null || exit 1; done
 
 test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
 	$(CARGO) build --locked --package whyidle $(FEATURES)
