@@ -14,6 +14,7 @@
 //! * [`Sheet`] – the answer to a query.
 //! * [`render_bench_text`], [`render_comparison_text`], [`render_history_text`] and their likes – experiments;
 //!   [`benchmark_row`] – a row of a table that people keep.
+//! * [`render_fleet_text`], [`render_fleet_json`], [`render_fleet_markdown`] – the jobs of a cluster.
 //! * [`explain`], [`list_causes`] – the page of a cause, and all of them.
 
 mod catalog;
@@ -21,6 +22,7 @@ mod diff;
 mod evidence;
 mod experiment;
 mod explain;
+mod fleet;
 mod html;
 mod instruments;
 mod json;
@@ -58,6 +60,7 @@ pub use experiment::{
     run_failed,
 };
 pub use explain::{CAUSES, CausePage, PageSection, cause_page, explain, list_causes};
+pub use fleet::{FleetReport, render_fleet_json, render_fleet_markdown, render_fleet_text};
 pub use html::{Drawn, render_comparison_html, render_html, render_run_html};
 pub use json::{refusal_json, render_json};
 pub use lang::Lang;

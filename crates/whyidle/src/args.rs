@@ -74,6 +74,9 @@ pub(crate) enum Command {
     Gate(Box<GateOptions>),
     /// List what was measured
     History(HistoryOptions),
+    /// Rank the jobs of a cluster by wasted GPU time, from Prometheus
+    #[cfg(all(feature = "agent", target_os = "linux"))]
+    Fleet(Box<crate::fleet::FleetOptions>),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed

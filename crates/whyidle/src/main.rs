@@ -13,6 +13,8 @@ mod evidence;
 mod experiment;
 mod explain;
 mod export;
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod fleet;
 mod generate;
 #[cfg(target_os = "linux")]
 mod list;
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
         Some(Command::Sql(options)) => sql::run(options, &output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, &output),
+        #[cfg(all(feature = "agent", target_os = "linux"))]
+        Some(Command::Fleet(options)) => fleet::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

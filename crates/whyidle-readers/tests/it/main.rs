@@ -12,6 +12,7 @@ mod memory;
 mod mutations;
 mod nsys;
 mod progress;
+mod prometheus;
 mod settings;
 
 use whyidle_model::{NoteCode, Trace};

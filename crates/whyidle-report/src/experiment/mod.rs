@@ -30,6 +30,7 @@ pub use benchmark::{benchmark_header, benchmark_row};
 pub use differential::feed;
 pub use fix::fix_decided;
 pub use gate::{render_gate_github, render_gate_json, render_gate_markdown, render_gate_text};
+pub(crate) use job::{gpu_time, span};
 pub use job::{render_job_json, render_job_markdown, render_job_text};
 pub use json::{
     render_bench_json, render_comparison_json, render_differential_json, render_fix_json, render_history_json,

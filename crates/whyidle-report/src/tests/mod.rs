@@ -4,6 +4,7 @@
 mod catalogues;
 mod diff;
 mod experiment;
+mod fleet;
 mod gate;
 mod html;
 mod job;
