@@ -101,6 +101,16 @@ fn hours(ms: i64) -> Value {
     rounded(ms as f64 / MS_PER_HOUR)
 }
 
+/// A span of time: whole days from two on, else hours.
+fn lasting(since: Duration) -> Message {
+    let days = since.as_secs() / 86_400;
+    if days > 1 && since.as_secs() % 86_400 == 0 {
+        Message::new("fleet-days").count("count", days)
+    } else {
+        span(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
 /// GPU time in words.
 fn time(ms: i64) -> Message {
     gpu_time(ms as f64 * NS_PER_MS)
@@ -110,7 +120,7 @@ fn blocks(report: &FleetReport, catalog: &Catalog, verbose: bool) -> Vec<Block> 
     let say = |message: &Message| catalog.message(message);
     let fleet = &report.fleet;
     let head = Message::new("fleet-head")
-        .message("span", span(i64::try_from(report.since.as_nanos()).unwrap_or(i64::MAX)))
+        .message("span", lasting(report.since))
         .name("to", moment(fleet.at))
         .name("server", report.server.clone());
     let mut blocks = vec![Block::Head(say(&head)), Block::Sentence(catalog.sentences(&answer(report)))];
@@ -156,7 +166,7 @@ fn line(at: usize, job: &FleetJob, catalog: &Catalog, verbose: bool) -> Vec<Stri
     said.extend(job.command.as_ref().map(|command| if verbose { command.clone() } else { cut(command) }));
     vec![
         format!("{:>3}  {}", at + 1, name.join(" · ")),
-        catalog.message(&time(job.idle_gpu_ms)),
+        if job.idle_gpu_ms == 0 { "–".to_owned() } else { catalog.message(&time(job.idle_gpu_ms)) },
         catalog.share(job.idle_share()),
         said.join(" · "),
     ]

@@ -1,6 +1,10 @@
 # The jobs of a cluster, from the metrics that agents export.
 
 fleet-head = fleet · { $span } to { $to } UTC · { $server }
+fleet-days = { $count ->
+    [one] 1 day
+   *[other] { $count } days
+}
 fleet-held = Jobs held { $held }.
 fleet-idle = During about { $idle } of that ({ $share }) nothing ran on their GPUs.
 fleet-none = Nothing of that was idle.

@@ -1,6 +1,7 @@
 # 集群中的作业：来自各节点 agent 导出的指标。
 
 fleet-head = 集群 · { $span }，截至 { $to } UTC · { $server }
+fleet-days = { $count } 天
 fleet-held = 作业共占用 { $held }。
 fleet-idle = 其中约 { $idle }（{ $share }）GPU 上没有任何 kernel 在运行。
 fleet-none = 其中没有空闲。

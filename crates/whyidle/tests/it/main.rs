@@ -21,6 +21,8 @@ mod readme;
 mod recordings;
 mod screens;
 mod support;
+#[cfg(target_os = "linux")]
+mod slurm;
 mod sweeps;
 mod tables;
 mod terminal;

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What `deploy/` holds, on the real tools: a Prometheus that scrapes and alerts, systemd, the schema of Kubernetes.
+
+    tests/fleet/fleet.py --program target/debug/whyidle
+
+Whatever is not there is said to be skipped. Traffic stays on this machine. `WHYIDLE_TEST_PROMETHEUS` names a folder with
+`prometheus` and `promtool`; else they are looked for as usual (Debian: the package `prometheus`).
+"""
+
+import argparse
+import contextlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import alerting
+import contract
+import manifests
+import ranking
+from checks import Report, Skipped, check
+from server import OPENER, Prometheus, find, free_port, until
+
+EXPOSITION = pathlib.Path(__file__).resolve().with_name("node.prom")
+
+
+@contextlib.contextmanager
+def agent(program):
+    """The agent of this program on a free port, with nothing to watch but this machine; its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"127.0.0.1:{free_port()}"
+        process = subprocess.Popen([program, "agent", "--listen", address, "--dir", folder],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            def answers():
+                check(process.poll() is None, f"the agent ended: {process.stderr.read() if process.poll() is not None else ''}")
+                try:
+                    return OPENER.open(f"http://{address}/metrics", timeout=5).status == 200
+                except OSError:
+                    return False
+            until(answers, "the agent answers")
+            yield address
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def real_agent(program):
+    """The agent itself as the target: its exposition keeps the contract, and Prometheus stores all of it."""
+    if subprocess.run([program, "agent", "--help"], capture_output=True).returncode != 0:
+        raise Skipped("this program has no `whyidle agent`: the target is a file")
+    with agent(program) as address, tempfile.TemporaryDirectory() as folder:
+        text = OPENER.open(f"http://{address}/metrics", timeout=10).read().decode()
+        contract.exposition_keeps_it(text)
+        with Prometheus(alerting.configured(folder, address, alerting.RULES)) as server:
+            until(lambda: server.query(f'up{{instance="{address}"}} == 1'), "the agent is scraped")
+            (series,) = until(lambda: server.query("whyidle_agent_series"), "its series are stored").values()
+            stored = server.query('count({__name__=~"whyidle_.+"})')
+            check(sum(stored.values()) > 0 and series > 0, f"{stored}")
+            broken = [rule for rule in alerting.rules(server) if rule["health"] == "err"]
+            check(not broken, f"{broken}")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--program", required=True)
+    program = str(pathlib.Path(arguments.parse_args().program).resolve())
+    report, text = Report(), EXPOSITION.read_text()
+    report.run("the contract is sound", contract.is_sound)
+    report.run("the exposition of the tests keeps it", contract.exposition_keeps_it, text)
+    report.run("rules ask for what is exported", contract.rules_use_it)
+    manifests.run(report, program)
+    if find("prometheus") and find("promtool"):
+        report.run("configuration and rules are sound", alerting.files_are_sound)
+        report.run("every alert fires, keeps still and resolves", alerting.every_alert_is_tested)
+        report.run("the tests of the alerts mind changes", alerting.changed_rules_fail_their_tests)
+        report.run("the dashboard is sound", contract.dashboard_is_sound)
+        alerting.whole(report, text)
+        ranking.run(report, program)
+        report.run("the agent itself is scraped", real_agent, program)
+    else:
+        print("skipped: no prometheus with promtool here; Debian's package is called prometheus")
+        report.skipped += 1
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
