@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+import time
 
 
 class Failed(Exception):
@@ -31,6 +32,7 @@ class Report:
         self.passed, self.failed, self.skipped = 0, 0, 0
 
     def run(self, name, test, *arguments):
+        begin = time.monotonic()
         try:
             test(*arguments)
         except Skipped as why:
@@ -41,7 +43,7 @@ class Report:
             print(f"{name}: FAILED: {type(error).__name__}: {error}", flush=True)
         else:
             self.passed += 1
-            print(f"{name}: ok", flush=True)
+            print(f"{name}: ok ({time.monotonic() - begin:.1f} s)", flush=True)
 
     @contextlib.contextmanager
     def service(self, name, service):

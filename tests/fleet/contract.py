@@ -78,6 +78,15 @@ def rules_use_it():
             uses_only_the_contract(name, expression)
 
 
+def book_explains_it():
+    """Every metric and every alert has its line in both languages of the book."""
+    alerts = re.findall(r"^ +- alert: (\w+)", (ROOT / "deploy/prometheus/alerts.yml").read_text(), re.MULTILINE)
+    for lang in ["en", "zh"]:
+        page = (ROOT / f"docs/{lang}/src/fleet.md").read_text()
+        for name in [metric["name"] for metric in contract()["metric"]] + alerts:
+            check(re.search(rf"^\|.*`{name}`", page, re.MULTILINE), f"docs/{lang}/src/fleet.md does not explain {name}")
+
+
 def dashboard_is_sound():
     """Every expression parses and uses the contract; every source of data is a variable; no id of one installation."""
     dashboard = json.loads((ROOT / "deploy/grafana/whyidle.json").read_text())

@@ -73,6 +73,7 @@ def main():
     report.run("the contract is sound", contract.is_sound)
     report.run("the exposition of the tests keeps it", contract.exposition_keeps_it, text)
     report.run("rules ask for what is exported", contract.rules_use_it)
+    report.run("the book explains every metric and alert", contract.book_explains_it)
     manifests.run(report, program)
     if find("prometheus") and find("promtool"):
         report.run("configuration and rules are sound", alerting.files_are_sound)

@@ -25,7 +25,7 @@ JOBS = [
     ({"job_id": "4712", "user": "eve", "namespace": ""}, 1, 3, 1, 23, {"data.workers": 0.02}, None, "torchrun -m big"),
 ]
 # GPU-hours held and idle, as the table above has it.
-TRUTH = {"4711": (160, 88), "pid:77@node-1:9917": (10, 3), "pid:77@node-2:9917": (10, 2), "4712": (66, 1.32)}
+TRUTH = {"4711": (160, 80), "pid:77@node-1:9917": (10, 3), "pid:77@node-2:9917": (10, 2), "4712": (66, 1.32)}
 
 
 def day(begin):
@@ -113,15 +113,15 @@ def ranks_jobs(program, server):
 
 def says_it_in_words(program, server):
     needs_fleet(program)
-    for lang, words in [("en", ["4711 · ada · research", "88 GPU-hours", "55 %", "waiting for data 45 %", "next"]),
-                        ("zh", ["4711 · ada · research", "88 GPU 小时", "55%", "等数据 45%", "下一步"])]:
+    for lang, words in [("en", ["4711 · ada · research", "80 GPU-hours", "50 %", "waiting for data 45 %", "next"]),
+                        ("zh", ["4711 · ada · research", "80 GPU 小时", "50%", "等数据 45%", "下一步"])]:
         done = whyidle(program, "--prometheus", server.url, "--since", "25h", lang=lang)
         check(done.returncode == 0 and not done.stderr, f"{done.returncode}: {done.stderr}")
         for word in words:
             check(word in done.stdout, f"{word} is not in\n{done.stdout}")
         check(max(map(len, done.stdout.splitlines())) <= 80, f"too wide:\n{done.stdout}")
     done = whyidle(program, "--prometheus", server.url, "--since", "25h", "--limit", "1", "--format", "md")
-    check(done.returncode == 0 and "| 88 GPU-hours |" in done.stdout and "3 more jobs" in done.stdout, done.stdout)
+    check(done.returncode == 0 and "| 80 GPU-hours |" in done.stdout and "3 more jobs" in done.stdout, done.stdout)
 
 
 def narrows(program, server):
@@ -148,9 +148,7 @@ def errors_come_with_a_hint(program, server):
         done = whyidle(program, *arguments)
         check((done.returncode, done.stdout) == (status, ""), f"{arguments}: {done.returncode} {done.stdout}")
         check(said in done.stderr and "secret" not in done.stderr, f"{arguments}: {done.stderr}")
-        check("hint" in done.stderr or "Usage" in done.stderr or "usage" in done.stderr or "/nowhere" in said,
-              f"{arguments}: no hint: {done.stderr}")
-        check("{" not in done.stderr, f"{arguments}: {done.stderr}")
+        check("hint" in done.stderr or "--help" in done.stderr or "/nowhere" in said, f"{arguments}: no hint: {done.stderr}")
     done = whyidle(program, "--prometheus", "http://prometheus.invalid:9090", WHYIDLE_PROMETHEUS_TOKEN="geheim")
     check(done.returncode == 2 and "unencrypted" in done.stderr and "geheim" not in done.stderr, done.stderr)
 

@@ -40,7 +40,11 @@ pub(crate) fn judged(
         share: 1.0 - working,
         gain,
         evidence: Vec::new(),
-        remedy: Remedy { summary: Message::new("fix-data-workers-unknown"), steps: Vec::new(), code: String::new() },
+        remedy: Remedy {
+            summary: Message::new("fix-data-workers-unknown"),
+            steps: Vec::new(),
+            code: String::new(),
+        },
     };
     let verdict = Verdict {
         inputs: Vec::new(),

@@ -20,9 +20,9 @@ mod ranks;
 mod readme;
 mod recordings;
 mod screens;
-mod support;
 #[cfg(target_os = "linux")]
 mod slurm;
+mod support;
 mod sweeps;
 mod tables;
 mod terminal;

@@ -60,7 +60,10 @@ impl Node {
         command.env_clear().env("PATH", path).env("WHYIDLE", whyidle).stdin(Stdio::null()).current_dir("/");
         command.env("WHYIDLE_SPOOL", self.at("spool")).env("WHYIDLE_REPORTS", self.at("reports"));
         command.env("WHYIDLE_FIRST", "0").env("WHYIDLE_EVERY", "0").env("WHYIDLE_LOOKS", "2");
-        command.env("SEEN", self.at("seen")).env("STDOUT_FILE", self.at("slurm.out")).env("GRES", "gres:gpu:8");
+        command
+            .env("SEEN", self.at("seen"))
+            .env("STDOUT_FILE", self.at("slurm.out"))
+            .env("GRES", "gres:gpu:8");
         command.env("JOB_PID", std::process::id().to_string());
         command.env("SLURM_JOB_ID", JOB).env("SLURM_JOB_USER", "ada").env("SLURMD_NODENAME", "node-1");
         command.envs(more.iter().copied()).output().unwrap().into()
@@ -108,8 +111,12 @@ fn the_epilog_reports_to_the_administrators_and_to_the_user() {
         let node = Node::new();
         let path = node.at("spool/4711/whyidle/history.db");
         let mut history = History::open(&path).unwrap().of(Some(JOB.to_owned()));
-        history.add_verdict(&judged(1_796_000_000 * S, 60, 8, 0.31, "data.workers", Some(58_000_000))).unwrap();
-        history.add_verdict(&judged(1_796_003_600 * S, 60, 8, 0.33, "data.workers", Some(58_000_000))).unwrap();
+        history
+            .add_verdict(&judged(1_796_000_000 * S, 60, 8, 0.31, "data.workers", Some(58_000_000)))
+            .unwrap();
+        history
+            .add_verdict(&judged(1_796_003_600 * S, 60, 8, 0.33, "data.workers", Some(58_000_000)))
+            .unwrap();
         drop(history);
         fs::write(node.at("slurm.out"), "epoch 1\n").unwrap();
         let program = Path::new(env!("CARGO_BIN_EXE_whyidle"));
