@@ -9,8 +9,9 @@
 set -u
 trap 'exit 0' EXIT
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+unset WHYIDLE WHYIDLE_SPOOL
 for settings in /etc/whyidle/slurm.conf "$here/whyidle.conf"; do
-    # shellcheck source=whyidle.conf
+    # shellcheck source=/dev/null
     [ -r "$settings" ] && . "$settings" && break
 done
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -153,7 +154,35 @@ def errors_come_with_a_hint(program, server):
     check(done.returncode == 2 and "unencrypted" in done.stderr and "geheim" not in done.stderr, done.stderr)
 
 
+def trusts_whom_it_is_told_to(program):
+    """Over TLS: the certificate that is named is trusted, with a token too; another one, or none, is not."""
+    needs_fleet(program)
+    openssl = shutil.which("openssl")
+    if not openssl:
+        raise Skipped("there is no openssl to make certificates")
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for name in ["own", "other"]:
+            ran(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-addext",
+                "basicConstraints=critical,CA:FALSE", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem")
+        (folder / "token").write_text("geheim\n")
+        (folder / "prometheus.yml").write_text("global: {scrape_interval: 1m}\n")
+        with Prometheus(folder / "prometheus.yml", identity=(folder / "own.pem", folder / "own.key")) as server:
+            token = ["--token-file", str(folder / "token")]
+            done = whyidle(program, "--prometheus", server.url, "--ca", str(folder / "own.pem"), *token)
+            check(done.returncode == 1 and "has no metrics of whyidle" in done.stderr, f"trusted: {done.stderr}")
+            for more in [["--ca", str(folder / "other.pem")], []]:
+                done = whyidle(program, "--prometheus", server.url, *more, *token)
+                secure = "no secure connection" in done.stderr or "no certificates to trust" in done.stderr
+                check(done.returncode == 2 and secure and "--ca" in done.stderr, f"{more}: {done.stderr}")
+            wrong = server.url.replace("127.0.0.1", "localhost")
+            done = whyidle(program, "--prometheus", wrong, "--ca", str(folder / "own.pem"))
+            check(done.returncode == 2 and "no secure connection" in done.stderr, f"another name: {done.stderr}")
+
+
 def run(report, program):
+    report.run("whyidle fleet trusts whom it is told to", trusts_whom_it_is_told_to, program)
     with report.service("a server with a day of a cluster", cluster()) as server:
         report.run("whyidle fleet ranks jobs as they are", ranks_jobs, program, server)
         report.run("whyidle fleet says it in both languages", says_it_in_words, program, server)

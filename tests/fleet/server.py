@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -78,18 +79,30 @@ class Target:
 
 
 class Prometheus:
-    """The server in a folder of its own, with a configuration, and data if any."""
+    """The server in a folder of its own, with a configuration, and data if any; behind TLS where `identity` names a
+    certificate and its key."""
 
-    def __init__(self, config, data=None):
+    def __init__(self, config, data=None, identity=None):
         self.folder = tempfile.TemporaryDirectory(prefix="whyidle-prometheus-")
         self.data = data or pathlib.Path(self.folder.name) / "data"
-        self.config, self.url = config, f"http://127.0.0.1:{free_port()}"
+        self.config, self.address, self.identity = config, f"127.0.0.1:{free_port()}", identity
+        self.url, self.opener = f"http://{self.address}", OPENER
+        if identity:
+            context = ssl.create_default_context(cafile=identity[0])
+            self.url = f"https://{self.address}"
+            self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}),
+                                                      urllib.request.HTTPSHandler(context=context))
 
     def __enter__(self):
         self.log = open(pathlib.Path(self.folder.name) / "log", "w+", encoding="utf-8")
         arguments = [find("prometheus"), f"--config.file={self.config}", f"--storage.tsdb.path={self.data}",
-                     f"--web.listen-address={self.url.removeprefix('http://')}", "--storage.tsdb.retention.time=400d",
+                     f"--web.listen-address={self.address}", "--storage.tsdb.retention.time=400d",
                      "--log.level=warn"]
+        if self.identity:
+            cert, key = self.identity
+            web = pathlib.Path(self.folder.name) / "web.yml"
+            web.write_text(f"tls_server_config: {{cert_file: {cert}, key_file: {key}}}\n")
+            arguments.append(f"--web.config.file={web}")
         self.process = subprocess.Popen(arguments, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.folder.name)
 
         def ready():
@@ -97,7 +110,7 @@ class Prometheus:
                 self.log.seek(0)
                 raise Failed(f"prometheus ended: {self.log.read()[-1500:]}")
             try:
-                return OPENER.open(f"{self.url}/-/ready", timeout=5).status == 200
+                return self.opener.open(f"{self.url}/-/ready", timeout=5).status == 200
             except (urllib.error.URLError, OSError):
                 return False
 
@@ -123,7 +136,7 @@ class Prometheus:
         url = f"{self.url}/api/v1/{path}"
         data = urllib.parse.urlencode(parameters).encode() if parameters else None
         try:
-            answer = json.load(OPENER.open(url, data=data, timeout=PATIENCE_S))
+            answer = json.load(self.opener.open(url, data=data, timeout=PATIENCE_S))
         except urllib.error.HTTPError as error:
             raise Failed(f"{path} {parameters}: {error.read()[:500].decode(errors='replace')}") from error
         return answer["data"]

@@ -160,7 +160,8 @@ impl Prometheus {
     pub fn new(access: &Access) -> Result<Self, AccessError> {
         let (base, uri) = address(&access.url)?;
         let is_https = uri.scheme_str() == Some("https");
-        if access.token.is_some() && !is_https && !is_loopback(uri.host().unwrap_or_default()) {
+        let is_near = is_loopback(uri.host().unwrap_or_default());
+        if access.token.is_some() && !is_https && !is_near {
             return Err(AccessError::Clear);
         }
         let mut config = ureq::Agent::config_builder()
@@ -170,6 +171,10 @@ impl Prometheus {
             .max_response_header_size(LONGEST_HEAD)
             .timeout_global(Some(access.timeout))
             .user_agent(concat!("whyidle/", env!("CARGO_PKG_VERSION")));
+        if is_near {
+            // A proxy from the environment is for others: the token would leave this machine by it.
+            config = config.proxy(None);
+        }
         if is_https {
             let provider = Arc::new(rustls::crypto::ring::default_provider());
             let tls = TlsConfig::builder()

@@ -6,6 +6,8 @@ mod bad_input;
 mod docs;
 mod evidence;
 mod experiments;
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod fleet;
 mod gate;
 mod help;
 mod instruments;

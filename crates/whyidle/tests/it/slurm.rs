@@ -53,13 +53,26 @@ impl Node {
         fs::read_to_string(self.at(name)).unwrap_or_default()
     }
 
-    /// A script of Slurm's, in the environment that Slurm gives it: a short one.
+    /// A script of Slurm's with settings for this node, in the environment that Slurm gives it: a short one.
     fn slurm(&self, script: &str, whyidle: &Path, more: &[(&str, &str)]) -> Run {
+        let folder = self.at("etc");
+        fs::create_dir_all(&folder).unwrap();
+        fs::copy(root().join("deploy/slurm").join(script), folder.join(script)).unwrap();
+        let shipped = fs::read_to_string(root().join("deploy/slurm/whyidle.conf")).unwrap();
+        let setting = |name: &str| more.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let ours = format!(
+            "WHYIDLE={}\nWHYIDLE_SPOOL={}\nWHYIDLE_REPORTS={}\nWHYIDLE_FIRST=0\nWHYIDLE_EVERY=0\nWHYIDLE_LOOKS=2\nWHYIDLE_LANG={}\n",
+            whyidle.display(),
+            self.at("spool").display(),
+            self.at("reports").display(),
+            setting("WHYIDLE_LANG").unwrap_or("en"),
+        );
+        fs::write(folder.join("whyidle.conf"), shipped + &ours).unwrap();
         let path = format!("{}:/usr/bin:/bin", self.at("bin").display());
-        let mut command = Command::new(root().join("deploy/slurm").join(script));
-        command.env_clear().env("PATH", path).env("WHYIDLE", whyidle).stdin(Stdio::null()).current_dir("/");
-        command.env("WHYIDLE_SPOOL", self.at("spool")).env("WHYIDLE_REPORTS", self.at("reports"));
-        command.env("WHYIDLE_FIRST", "0").env("WHYIDLE_EVERY", "0").env("WHYIDLE_LOOKS", "2");
+        let mut command = Command::new(folder.join(script));
+        command.env_clear().env("PATH", path).stdin(Stdio::null()).current_dir("/");
+        // No job can have a program of its own run.
+        command.env("WHYIDLE", "/bin/false").env("WHYIDLE_SPOOL", "/nowhere");
         command
             .env("SEEN", self.at("seen"))
             .env("STDOUT_FILE", self.at("slurm.out"))
