@@ -9,6 +9,8 @@ Whatever is not there is said to be skipped. Traffic stays on this machine. `WHY
 
 import argparse
 import contextlib
+import csv
+import os
 import pathlib
 import subprocess
 import sys
@@ -18,19 +20,25 @@ import alerting
 import contract
 import manifests
 import ranking
+import replay
 from checks import Report, Skipped, check
 from server import OPENER, Prometheus, find, free_port, until
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "crates/whyidle/tests/recordings/straggler_data/nvml.csv"
 EXPOSITION = pathlib.Path(__file__).resolve().with_name("node.prom")
 
 
 @contextlib.contextmanager
 def agent(program):
-    """The agent of this program on a free port, with nothing to watch but this machine; its address."""
+    """The agent of this program on a free port; its address. Cards come from a recording, by the stand-in for NVML that
+    lies beside the program, if it was built."""
+    standin = pathlib.Path(program).with_name("libwhyidle_standin.so")
+    cards = {"WHYIDLE_NVML": str(standin), "WHYIDLE_STANDIN": str(RECORDED)} if standin.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         address = f"127.0.0.1:{free_port()}"
         process = subprocess.Popen([program, "agent", "--listen", address, "--dir", folder],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **cards})
         try:
             def answers():
                 check(process.poll() is None, f"the agent ended: {process.stderr.read() if process.poll() is not None else ''}")
@@ -61,8 +69,25 @@ def real_agent(program):
             (series,) = until(lambda: server.query("whyidle_agent_series"), "its series are stored").values()
             stored = server.query('count({__name__=~"whyidle_.+"})')
             check(sum(stored.values()) > 0 and series > 0, f"{stored}")
+            if 'whyidle_gpu_info{' in text:
+                cards_are_as_recorded(server)
             broken = [rule for rule in alerting.rules(server) if rule["health"] == "err"]
             check(not broken, f"{broken}")
+
+
+def cards_are_as_recorded(server):
+    """What Prometheus has of the cards is what the recording has."""
+    with open(RECORDED, newline="") as file:
+        rows = list(csv.DictReader(file))
+    for name, column, unit in [("memory_total_bytes", "mem_total", 1), ("memory_used_bytes", "mem_used", 1),
+                               ("temperature_celsius", "temp_c", 1), ("power_watts", "power_mw", 1e-3),
+                               ("busy_ratio", "util_gpu", 1e-2)]:
+        found = until(lambda: server.query(f"whyidle_gpu_{name}"), f"{name} is stored")
+        for labels, value in found.items():
+            card = dict(labels)["gpu"]
+            recorded = [float(row[column]) * unit for row in rows if row["gpu"] == card and row[column]]
+            check(min(recorded) - 1e-6 <= value <= max(recorded) + 1e-6,
+                  f"{name} of card {card} is {value}, recorded {min(recorded)} to {max(recorded)}")
 
 
 def main():
@@ -78,6 +103,7 @@ def main():
     if find("prometheus") and find("promtool"):
         report.run("configuration and rules are sound", alerting.files_are_sound)
         report.run("every alert fires, keeps still and resolves", alerting.every_alert_is_tested)
+        report.run("alerts on recordings of real GPUs", replay.recordings_alert)
         report.run("the tests of the alerts mind changes", alerting.changed_rules_fail_their_tests)
         report.run("the dashboard is sound", contract.dashboard_is_sound)
         alerting.whole(report, text)

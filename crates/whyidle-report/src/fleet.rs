@@ -85,6 +85,7 @@ fn job(job: &FleetJob) -> Value {
         "job": job.id,
         "user": job.user,
         "namespace": job.namespace,
+        "cluster": job.cluster,
         "nodes": job.nodes,
         "held_gpu_ms": job.held_gpu_ms,
         "idle_gpu_ms": job.idle_gpu_ms,
@@ -157,7 +158,7 @@ fn line(at: usize, job: &FleetJob, catalog: &Catalog, verbose: bool) -> Vec<Stri
     let nodes =
         (job.nodes > 1).then(|| catalog.message(&Message::new("fleet-nodes").count("count", job.nodes)));
     let named = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let name = [Some(job.id.clone()), named(&job.user), named(&job.namespace), nodes];
+    let name = [Some(job.id.clone()), named(&job.user), named(&job.namespace), named(&job.cluster), nodes];
     let name: Vec<String> = name.into_iter().flatten().collect();
     let mut said = vec![catalog.message(&why(job, catalog, verbose))];
     if job.step_changes > 0 {

@@ -40,7 +40,8 @@ impl Question {
     /// The query, over the last `since`, of series that match `matching` (`namespace="ml"`).
     ///
     /// Counters are asked for by `increase`, which takes a counter that starts anew for what it is, and extrapolates by
-    /// up to one scrape at either end. Process ids repeat on every node: a job called `pid:N` is told by its node.
+    /// up to one scrape at either end. Process ids repeat on every node and job ids in every
+    /// cluster: jobs are told by both. `instance` is set by Prometheus, `cluster` by whoever joins several of them.
     #[must_use]
     pub fn query(self, since: Duration, matching: Option<&str>) -> String {
         let (metric, labels) = METRICS[self as usize];
@@ -49,10 +50,10 @@ impl Question {
         let by = labels.join(", ");
         match self {
             Self::Held | Self::Idle | Self::Changes => {
-                format!("sum by (instance, {by}) (increase{over}) > 0")
+                format!("sum by (cluster, instance, {by}) (increase{over}) > 0")
             }
-            Self::Commands => format!("count by (instance, {by}) (last_over_time{over})"),
-            Self::Cards => format!("count(count by (instance, {by}) (last_over_time{over}))"),
+            Self::Commands => format!("count by (cluster, instance, {by}) (last_over_time{over})"),
+            Self::Cards => format!("count(count by (cluster, instance, {by}) (last_over_time{over}))"),
             Self::Busy | Self::IdleHeld => format!("sum(increase{over})"),
         }
     }
@@ -68,7 +69,7 @@ mod tests {
     fn questions_are_asked_of_the_metric_they_name() {
         assert_eq!(
             Question::Held.query(WEEK, None),
-            "sum by (instance, job_id, user, namespace) (increase(whyidle_run_gpu_seconds_total[604800s])) > 0"
+            "sum by (cluster, instance, job_id, user, namespace) (increase(whyidle_run_gpu_seconds_total[604800s])) > 0"
         );
         assert_eq!(
             Question::Busy.query(WEEK, Some("namespace=\"ml\"")),

@@ -32,6 +32,8 @@ pub struct FleetJob {
     pub user: String,
     /// Its namespace; empty outside Kubernetes.
     pub namespace: String,
+    /// Its cluster; empty where Prometheus knows only one.
+    pub cluster: String,
     /// Nodes on which it held a GPU.
     pub nodes: usize,
     /// GPU time that it held: cards on which one of its processes has memory × time, ms. Two processes of a job on one
@@ -129,15 +131,16 @@ struct Key {
     id: String,
     user: String,
     namespace: String,
+    cluster: String,
 }
 
 impl Key {
     fn of(sample: &MetricSample) -> Self {
-        let [id, user, namespace, node] =
-            ["job_id", "user", "namespace", "instance"].map(|name| sample.label(name).to_owned());
+        let [id, user, namespace, cluster, node] =
+            ["job_id", "user", "namespace", "cluster", "instance"].map(|name| sample.label(name).to_owned());
         // Prometheus may have added the node already.
         let alone = id.starts_with(BY_PID) && !id.contains('@') && !node.is_empty();
-        Self { id: if alone { format!("{id}@{node}") } else { id }, user, namespace }
+        Self { id: if alone { format!("{id}@{node}") } else { id }, user, namespace, cluster }
     }
 }
 
@@ -206,6 +209,7 @@ fn job(key: Key, sums: Sums) -> FleetJob {
         id: key.id,
         user: key.user,
         namespace: key.namespace,
+        cluster: key.cluster,
         nodes: sums.nodes.len(),
         held_gpu_ms,
         // Either is extrapolated by itself, so that a job that only waits may seem to wait a little longer than it is.
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn process_ids_are_told_apart_by_their_node() {
+    fn ids_that_repeat_are_told_apart() {
         let fleet = rank(&answers(&[
             (
                 Question::Held,
@@ -293,6 +297,10 @@ mod tests {
         ]));
         let ids: Vec<(&str, i64)> = fleet.jobs.iter().map(|job| (&*job.id, job.idle_gpu_ms)).collect();
         assert_eq!(ids, [("pid:7@b", 30_000), ("pid:7@a", 0), ("pid:7@c", 0)]);
+        let clusters = ["", "north"].map(|cluster| of("1", "a", &[("cluster", cluster)], 60.0));
+        let fleet = rank(&answers(&[(Question::Held, clusters.to_vec())]));
+        let known: Vec<(&str, &str)> = fleet.jobs.iter().map(|job| (&*job.id, &*job.cluster)).collect();
+        assert_eq!(known, [("1", ""), ("1", "north")]);
     }
 
     #[test]
