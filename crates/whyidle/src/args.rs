@@ -35,13 +35,13 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say from PyTorch profiler traces where each step goes and what to change
+    /// Say from PyTorch traces where each step goes and what to change
     Trace(TraceOptions),
     /// Condense each rank's trace into what it says to the others
     Digest(DigestOptions),
     /// Give the verdict on many ranks from their digests, or join them
     Merge(MergeOptions),
-    /// Say before anything runs whether a model fits, what a step takes and which strategy suits
+    /// Say before a run whether a model fits, its step time and strategy
     Plan(Box<crate::plan::PlanOptions>),
     /// Start a program, watch it, trace it briefly, give the verdict
     Run(RunOptions),
