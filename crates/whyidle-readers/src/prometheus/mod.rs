@@ -12,7 +12,7 @@ use thiserror::Error;
 use whyidle_model::MetricSample;
 
 use text::harmless;
-use vector::{Reading, Result as Vector};
+use vector::{Reading, Remarks, Result as Vector};
 
 /// Series of an answer at most: a hundred thousand processes, twice over.
 pub const MOST_SERIES: usize = 200_000;
@@ -62,7 +62,7 @@ struct Frame {
     #[serde(default)]
     error: Option<String>,
     #[serde(default)]
-    warnings: Option<Vec<String>>,
+    warnings: Option<Remarks>,
 }
 
 #[derive(Deserialize)]
@@ -93,9 +93,7 @@ pub fn read(bytes: &[u8]) -> Result<Answer, NoAnswer> {
     if over {
         return Err(NoAnswer::TooMany);
     }
-    let warnings = frame.warnings.unwrap_or_default();
-    let warnings = warnings.iter().take(MOST_REMARKS).map(|text| harmless(text, LONGEST_REMARK)).collect();
-    Ok(Answer { samples, unusable, warnings })
+    Ok(Answer { samples, unusable, warnings: frame.warnings.unwrap_or_default().0 })
 }
 
 #[cfg(test)]
@@ -148,6 +146,20 @@ mod tests {
     fn too_many_series_are_refused_not_cut() {
         let series = vec![r#"{"metric":{},"value":[1,"1"]}"#; MOST_SERIES + 1].join(",");
         assert_eq!(read(&vector(&series)), Err(NoAnswer::TooMany));
+    }
+
+    #[test]
+    fn what_is_beyond_the_form_takes_no_memory() {
+        let many = vec!["0"; 100_000].join(",");
+        let answer =
+            read(&vector(&format!(r#"{{"metric":{{}},"value":[1,"1",{many}]}}"#))).expect("an answer");
+        assert_eq!((answer.samples.len(), answer.samples[0].value), (1, 1.0));
+        let warnings = vec![r#""w\u0007""#; 100_000].join(",");
+        let frame = format!(
+            r#"{{"status":"success","warnings":[{warnings}],"data":{{"resultType":"vector","result":[]}}}}"#
+        );
+        let warnings = read(frame.as_bytes()).expect("an answer").warnings;
+        assert_eq!((warnings.len(), warnings[0].as_str()), (MOST_REMARKS, "w\u{fffd}"));
     }
 
     #[test]

@@ -4,11 +4,10 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
 use whyidle_model::MetricSample;
 
-use super::MOST_SERIES;
 use super::text::harmless;
+use super::{LONGEST_REMARK, MOST_REMARKS, MOST_SERIES};
 
 /// Labels of a series that are kept; the contract of whyidle's metrics has a dozen.
 const MOST_LABELS: usize = 64;
@@ -61,20 +60,44 @@ impl<'de> Deserialize<'de> for Result {
 struct Series {
     #[serde(default)]
     metric: Labels,
-    /// Time in seconds, and the figure as text.
     #[serde(default)]
-    value: Option<Value>,
+    value: Option<Point>,
 }
 
 impl Series {
     fn sample(self) -> Option<MetricSample> {
-        let value = self.value?;
-        let [at, figure] = &value.as_array()?[..] else { return None };
+        let Point { at, figure } = self.value?;
         // Prometheus counts in milliseconds.
-        let at_ms = (at.as_f64()? * 1e3).round();
-        let figure: f64 = figure.as_str()?.parse().ok()?;
+        let at_ms = (at? * 1e3).round();
+        let figure: f64 = figure?.parse().ok()?;
         let is_sound = figure.is_finite() && at_ms.abs() <= LATEST_MS;
         is_sound.then(|| MetricSample { labels: self.metric.0, at: at_ms as i64 * 1_000_000, value: figure })
+    }
+}
+
+/// A time in seconds, and a figure as text; what follows is skipped.
+struct Point {
+    at: Option<f64>,
+    figure: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Pair;
+        impl<'de> Visitor<'de> for Pair {
+            type Value = Point;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time and a figure")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> std::result::Result<Point, A::Error> {
+                let point = Point { at: pair.next_element()?, figure: pair.next_element()? };
+                while pair.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(point)
+            }
+        }
+        deserializer.deserialize_seq(Pair)
     }
 }
 
@@ -102,5 +125,33 @@ impl<'de> Deserialize<'de> for Labels {
             }
         }
         deserializer.deserialize_map(Map)
+    }
+}
+
+/// The first texts of a list; what follows is skipped.
+#[derive(Default)]
+pub(super) struct Remarks(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for Remarks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Remarks;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of texts")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Remarks, A::Error> {
+                let mut remarks = Vec::new();
+                while remarks.len() < MOST_REMARKS {
+                    let Some(text) = list.next_element::<String>()? else { return Ok(Remarks(remarks)) };
+                    remarks.push(harmless(&text, LONGEST_REMARK));
+                }
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Remarks(remarks))
+            }
+        }
+        deserializer.deserialize_seq(List)
     }
 }
