@@ -25,7 +25,7 @@ test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a 
 
 test-fleet: ## alerts, dashboard and manifests of deploy/ on a real Prometheus; says so where there is none
 	$(CARGO) build --locked --package whyidle --package whyidle-standin --features whyidle/agent
-	$(if $(wildcard $(TEST_PYTHON)),$(TEST_PYTHON),python3) tests/fleet/fleet.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
+	$(if $(wildcard $(TEST_PYTHON)),$(TEST_PYTHON),python3) -B tests/fleet/fleet.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
 
 test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
 	$(CARGO) build --locked --package whyidle

@@ -88,7 +88,7 @@ def configured(folder, address, rules):
     """The configuration that ships, for one target that is scraped every second; the rules at `rules`."""
     text = (RULES / "prometheus.yml").read_text()
     changes = [("scrape_interval: 15s", "scrape_interval: 1s"), ("scrape_timeout: 10s", "scrape_timeout: 1s"),
-               ("evaluation_interval: 30s", "evaluation_interval: 1s"), ("127.0.0.1:9917", address)]
+               ("evaluation_interval: 30s", "evaluation_interval: 1s"), ("127.0.0.1:9401", address)]
     for was, becomes in changes:
         check(text.count(was) == 1, f"{was} is not in the configuration once")
         text = text.replace(was, becomes)

@@ -29,15 +29,19 @@ RECORDED = ROOT / "crates/whyidle/tests/recordings/straggler_data/nvml.csv"
 EXPOSITION = pathlib.Path(__file__).resolve().with_name("node.prom")
 
 
+def standin(program):
+    """Where the stand-in for NVML is, if it was built."""
+    return pathlib.Path(program).with_name("libwhyidle_standin.so")
+
+
 @contextlib.contextmanager
 def agent(program):
-    """The agent of this program on a free port; its address. Cards come from a recording, by the stand-in for NVML that
-    lies beside the program, if it was built."""
-    standin = pathlib.Path(program).with_name("libwhyidle_standin.so")
-    cards = {"WHYIDLE_NVML": str(standin), "WHYIDLE_STANDIN": str(RECORDED)} if standin.exists() else {}
+    """The agent of this program on a free port; its address. Cards come from a recording, by the stand-in for NVML."""
+    nvml = standin(program)
+    cards = {"WHYIDLE_NVML": str(nvml), "WHYIDLE_STANDIN": str(RECORDED)} if nvml.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         address = f"127.0.0.1:{free_port()}"
-        process = subprocess.Popen([program, "agent", "--listen", address, "--dir", folder],
+        process = subprocess.Popen([program, "agent", "--listen", address, "--ring", folder],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **cards})
         try:
             def answers():
@@ -62,14 +66,16 @@ def real_agent(program):
     if subprocess.run([program, "agent", "--help"], capture_output=True).returncode != 0:
         raise Skipped("this program has no `whyidle agent`: the target is a file")
     with agent(program) as address, tempfile.TemporaryDirectory() as folder:
-        text = OPENER.open(f"http://{address}/metrics", timeout=10).read().decode()
-        contract.exposition_keeps_it(text)
+        exposed = lambda: OPENER.open(f"http://{address}/metrics", timeout=10).read().decode()
+        has_cards = standin(program).exists()
+        first = "whyidle_gpu_busy_ratio{" if has_cards else "whyidle_agent_last_sample_timestamp_seconds "
+        contract.exposition_keeps_it(until(lambda: first in exposed() and exposed(), f"{first} is exported"))
         with Prometheus(alerting.configured(folder, address, alerting.RULES)) as server:
             until(lambda: server.query(f'up{{instance="{address}"}} == 1'), "the agent is scraped")
             (series,) = until(lambda: server.query("whyidle_agent_series"), "its series are stored").values()
             stored = server.query('count({__name__=~"whyidle_.+"})')
             check(sum(stored.values()) > 0 and series > 0, f"{stored}")
-            if 'whyidle_gpu_info{' in text:
+            if has_cards:
                 cards_are_as_recorded(server)
             broken = [rule for rule in alerting.rules(server) if rule["health"] == "err"]
             check(not broken, f"{broken}")

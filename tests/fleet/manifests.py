@@ -141,7 +141,7 @@ def options_exist(program):
         raise Skipped("this program has no `whyidle agent`")
     for path in [UNIT, DOCKERFILE, DAEMONSET]:
         text = path.read_text()
-        for option in re.findall(r"(?:agent[\"',]? ?|^#? +|- |\"|, )(--(?:listen|dir|tls-[a-z]+|token-[a-z]+))", text, re.MULTILINE):
+        for option in re.findall(r"(?:agent[\"',]? ?|^#? +|- |\"|, )(--(?:listen|ring|tls-[a-z]+|token-[a-z]+))", text, re.MULTILINE):
             check(re.search(rf"{option}\b", done.stdout), f"{path.name}: the agent has no {option}")
 
 

@@ -14,7 +14,7 @@ from server import Prometheus, find, free_port
 
 HOUR = 3600
 STEP = 60
-NODES = ["node-1:9917", "node-2:9917"]
+NODES = ["node-1:9401", "node-2:9401"]
 # Jobs: labels, node, GPUs, first and last hour of the day, shares of idle by whom was waited for, hour of a restart of the
 # agent (counters begin anew), command.
 JOBS = [
@@ -26,7 +26,7 @@ JOBS = [
     ({"job_id": "4712", "user": "eve", "namespace": ""}, 1, 3, 1, 23, {"data.workers": 0.02}, None, "torchrun -m big"),
 ]
 # GPU-hours held and idle, as the table above has it.
-TRUTH = {"4711": (160, 80), "pid:77@node-1:9917": (10, 3), "pid:77@node-2:9917": (10, 2), "4712": (66, 1.32)}
+TRUTH = {"4711": (160, 80), "pid:77@node-1:9401": (10, 3), "pid:77@node-2:9401": (10, 2), "4712": (66, 1.32)}
 
 
 def day(begin):
@@ -136,7 +136,7 @@ def errors_come_with_a_hint(program, server):
     needs_fleet(program)
     cases = [
         (["--prometheus", server.url, "--match", 'user="nobody"'], 1, "has no metrics of whyidle"),
-        (["--prometheus", server.url, "--match", 'instance="node-1:9917",user="nobody"'], 1, "has no metrics of whyidle"),
+        (["--prometheus", server.url, "--match", 'instance="node-1:9401",user="nobody"'], 1, "has no metrics of whyidle"),
         (["--prometheus", server.url, "--match", "}{"], 2, "refused the query (bad_data)"),
         (["--prometheus", f"http://127.0.0.1:{free_port()}"], 2, "cannot be reached"),
         (["--prometheus", server.url + "/nowhere"], 2, "HTTP status 404"),

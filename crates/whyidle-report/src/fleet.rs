@@ -105,7 +105,7 @@ fn hours(ms: i64) -> Value {
 /// A span of time: whole days from two on, else hours.
 fn lasting(since: Duration) -> Message {
     let days = since.as_secs() / 86_400;
-    if days > 1 && since.as_secs() % 86_400 == 0 {
+    if days > 1 && since.as_secs().is_multiple_of(86_400) {
         Message::new("fleet-days").count("count", days)
     } else {
         span(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
