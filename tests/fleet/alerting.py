@@ -28,7 +28,7 @@ REPLAYED = {
     "whyidle_run_gpu_seconds_total": 1,
     'whyidle_run_idle_gpu_seconds_total{job_id="4711",user="ada",namespace="",pod="",rank="0",pid="4100",waiting_for="data': 0.6,
     'whyidle_run_idle_gpu_seconds_total{job_id="4711",user="ada",namespace="",pod="",rank="1"': 0.6,
-    'whyidle_run_behind_ratio{job_id="4711",user="ada",namespace="",pod="",rank="1"': "=0.2",
+    'whyidle_run_behind_ratio{job_id="4711",user="ada",namespace="",pod="",rank="1"': "=0.4",
     'whyidle_gpu_throttled_ratio{gpu="1",uuid="GPU-bbbb",reason="thermal"': "=0.5",
     'whyidle_gpu_throttled_ratio{gpu="1",uuid="GPU-bbbb",reason="power"': "=0.8",
     "whyidle_agent_series ": "=4900",

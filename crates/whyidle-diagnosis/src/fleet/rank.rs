@@ -36,8 +36,8 @@ pub struct FleetJob {
     pub cluster: String,
     /// Nodes on which it held a GPU.
     pub nodes: usize,
-    /// GPU time that it held: cards on which one of its processes has memory × time, ms. Two processes of a job on one
-    /// card count twice.
+    /// GPU time that it held: cards on which one of its processes has memory × time, ms. A card that
+    /// several processes hold counts once, in parts.
     pub held_gpu_ms: i64,
     /// GPU time of that with nothing running, ms; estimated from samples, and at most what was held.
     pub idle_gpu_ms: i64,
