@@ -77,6 +77,8 @@ def real_agent(program):
             check(sum(stored.values()) > 0 and series > 0, f"{stored}")
             if has_cards:
                 cards_are_as_recorded(server)
+                done = ranking.whyidle(program, "--prometheus", server.url, "--since", "5m")
+                check(done.returncode == 1 and "no process that trains" in done.stderr, f"{done.stdout}{done.stderr}")
             broken = [rule for rule in alerting.rules(server) if rule["health"] == "err"]
             check(not broken, f"{broken}")
 
