@@ -10,6 +10,7 @@ Whatever is not there is said to be skipped. Traffic stays on this machine. `WHY
 import argparse
 import contextlib
 import csv
+import json
 import os
 import pathlib
 import subprocess
@@ -25,7 +26,11 @@ from checks import Report, Skipped, check
 from server import OPENER, Prometheus, find, free_port, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = ROOT / "crates/whyidle/tests/recordings/straggler_data/nvml.csv"
+RECORDINGS = ROOT / "crates/whyidle/tests/recordings"
+RECORDED = RECORDINGS / "straggler_data/nvml.csv"
+# Played by the agent, and what has to fire of them: alert and job.
+PLAYED = ["attached_workers", "attached_gc"]
+EXPECTED = {("WhyidleGpuBusyLow", ""), ("WhyidleInputBound", "pid:1000")}
 EXPOSITION = pathlib.Path(__file__).resolve().with_name("node.prom")
 
 
@@ -35,13 +40,13 @@ def standin(program):
 
 
 @contextlib.contextmanager
-def agent(program):
+def agent(program, *more):
     """The agent of this program on a free port; its address. Cards come from a recording, by the stand-in for NVML."""
     nvml = standin(program)
     cards = {"WHYIDLE_NVML": str(nvml), "WHYIDLE_STANDIN": str(RECORDED)} if nvml.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         address = f"127.0.0.1:{free_port()}"
-        process = subprocess.Popen([program, "agent", "--listen", address, "--ring", folder],
+        process = subprocess.Popen([program, "agent", "--listen", address, "--ring", folder, *more],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **cards})
         try:
             def answers():
@@ -61,10 +66,42 @@ def agent(program):
                 process.wait()
 
 
-def real_agent(program):
-    """The agent itself as the target: its exposition keeps the contract, and Prometheus stores all of it."""
+def needs_agent(program):
+    """Skips where the program was built without."""
     if subprocess.run([program, "agent", "--help"], capture_output=True).returncode != 0:
         raise Skipped("this program has no `whyidle agent`: the target is a file")
+
+
+def recordings_are_replayed(program):
+    """The agent plays two recordings of real programs, a minute a second; alerts and ranking say of them what `diagnose`
+    says: the one waits for loader workers, the other for Python."""
+    needs_agent(program)
+    played = [word for name in PLAYED for word in ["--replay", str(RECORDINGS / name)]]
+    with agent(program, "--speed", "60", *played) as address, tempfile.TemporaryDirectory() as folder:
+        config = alerting.configured(folder, address, alerting.hurried(folder, 60))
+        with Prometheus(config) as server:
+            def firing():
+                now = {(alert["labels"]["alertname"], alert["labels"].get("job_id", "").split("@")[0])
+                       for alert in server.get("alerts")["alerts"] if alert["state"] == "firing"}
+                # Clocks that were held down for a while are in the recordings too.
+                now = {one for one in now if "Throttling" not in one[0]}
+                return now >= EXPECTED and now
+            found = until(firing, f"these fire: {sorted(EXPECTED)}", patience_s=60)
+            check(found == EXPECTED, f"too many fire: {sorted(found - EXPECTED)}")
+            cards = server.get("query", query='ALERTS{alertname="WhyidleGpuBusyLow",alertstate="firing"}')["result"]
+            check({card["metric"]["gpu"] for card in cards} == {"0", "1"}, f"{cards}")
+            done = ranking.whyidle(program, "--prometheus", server.url, "--since", "5m", "--format", "json")
+            check(done.returncode == 0, done.stderr)
+            fleet = json.loads(done.stdout)
+            waits = {job["job"].split("@")[0]: job["waits"][0]["waiting_for"] for job in fleet["jobs"]}
+            check(waits == {"pid:1000": "data.workers", "pid:1001": "host.python"}, f"{fleet}")
+            check(all(0.5 < job["idle_share"] <= 1 and not job["healthy"] for job in fleet["jobs"]), f"{fleet}")
+            check(fleet["cards"]["count"] == 2, f"{fleet['cards']}")
+
+
+def real_agent(program):
+    """The agent itself as the target: its exposition keeps the contract, and Prometheus stores all of it."""
+    needs_agent(program)
     with agent(program) as address, tempfile.TemporaryDirectory() as folder:
         exposed = lambda: OPENER.open(f"http://{address}/metrics", timeout=10).read().decode()
         has_cards = standin(program).exists()
@@ -117,6 +154,7 @@ def main():
         alerting.whole(report, text)
         ranking.run(report, program)
         report.run("the agent itself is scraped", real_agent, program)
+        report.run("alerts and ranking on recordings that the agent plays", recordings_are_replayed, program)
     else:
         print("skipped: no prometheus with promtool here; Debian's package is called prometheus")
         report.skipped += 1
