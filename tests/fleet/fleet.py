@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "crates/whyidle/tests/recordings"
 RECORDED = RECORDINGS / "straggler_data/nvml.csv"
 # Played by the agent, and what has to fire of them: alert and job.
-PLAYED = ["attached_workers", "attached_gc"]
+PLAYED = ["attached_workers", "attached_gc", "fed"]
 EXPECTED = {("WhyidleGpuBusyLow", ""), ("WhyidleInputBound", "pid:1000")}
 EXPOSITION = pathlib.Path(__file__).resolve().with_name("node.prom")
 
@@ -73,8 +73,8 @@ def needs_agent(program):
 
 
 def recordings_are_replayed(program):
-    """The agent plays two recordings of real programs, a minute a second; alerts and ranking say of them what `diagnose`
-    says: the one waits for loader workers, the other for Python."""
+    """The agent plays three recordings of real programs, a minute a second; alerts and ranking say of them what `diagnose`
+    says: the first waits for loader workers, the second for Python, the third for nobody."""
     needs_agent(program)
     played = [word for name in PLAYED for word in ["--replay", str(RECORDINGS / name)]]
     with agent(program, "--speed", "60", *played) as address, tempfile.TemporaryDirectory() as folder:
@@ -93,10 +93,12 @@ def recordings_are_replayed(program):
             done = ranking.whyidle(program, "--prometheus", server.url, "--since", "5m", "--format", "json")
             check(done.returncode == 0, done.stderr)
             fleet = json.loads(done.stdout)
-            waits = {job["job"].split("@")[0]: job["waits"][0]["waiting_for"] for job in fleet["jobs"]}
+            *waiting, fed = fleet["jobs"]
+            waits = {job["job"].split("@")[0]: job["waits"][0]["waiting_for"] for job in waiting}
             check(waits == {"pid:1000": "data.workers", "pid:1001": "host.python"}, f"{fleet}")
-            check(all(0.5 < job["idle_share"] <= 1 and not job["healthy"] for job in fleet["jobs"]), f"{fleet}")
-            check(fleet["cards"]["count"] == 2, f"{fleet['cards']}")
+            check(all(0.5 < job["idle_share"] <= 1 and not job["healthy"] for job in waiting), f"{fleet}")
+            check(fed["job"].startswith("pid:1002") and fed["healthy"], f"{fed}")
+            check(fleet["cards"]["count"] == 3, f"{fleet['cards']}")
 
 
 def real_agent(program):
