@@ -99,10 +99,10 @@ def configured(folder, address, rules):
     return path
 
 
-def hurried(folder, speed=1):
+def hurried(folder, played=False):
     """A copy of the rules in which a minute of a window takes a second, and waits are cut to one; thresholds and all else are
-    as they ship. What looks back for hours, as drifting does, is for promtool alone. `speed`: counters of cards grow so many
-    times faster than the server's clock runs; shares of two counters need no such thing."""
+    as they ship. What looks back for hours, as drifting does, is for promtool alone. `played`: counters of cards
+    grow by another clock than the server's, so that their rates are set against the time that this clock counted."""
     folder = pathlib.Path(folder) / "hurried"
     folder.mkdir()
     for name in ["recording.yml", "alerts.yml"]:
@@ -110,7 +110,9 @@ def hurried(folder, speed=1):
         text = text.replace(":15s]", ":1s]").replace("[1h]", "[60s]")
         text = re.sub(r"((?:\[|offset )\d+)m(?=[\]:\s])", r"\1s", re.sub(r"for: \d+m", "for: 1s", text))
         check(not re.search(r"\dm[\]:]|for: \d+m", text), f"{name} is not hurried")
-        text = re.sub(r"(rate\(whyidle_gpu_\w+\[\d+s\]\))", rf"\1 / {speed}", text)
+        if played:
+            held = " + ".join(f"rate(whyidle_gpu_{kind}_seconds_total[5s])" for kind in ["busy", "idle_held"])
+            text = re.sub(r"(rate\(whyidle_gpu_\w+\[5s\]\))", rf"\1 / ({held})", text)
         (folder / name).write_text(text)
     return folder
 

@@ -73,12 +73,12 @@ def needs_agent(program):
 
 
 def recordings_are_replayed(program):
-    """The agent plays three recordings of real programs, a minute a second; alerts and ranking say of them what `diagnose`
+    """The agent plays three recordings of real programs, many times as fast as they were; alerts and ranking say of them what `diagnose`
     says: the first waits for loader workers, the second for Python, the third for nobody."""
     needs_agent(program)
     played = [word for name in PLAYED for word in ["--replay", str(RECORDINGS / name)]]
     with agent(program, "--speed", "60", *played) as address, tempfile.TemporaryDirectory() as folder:
-        config = alerting.configured(folder, address, alerting.hurried(folder, 60))
+        config = alerting.configured(folder, address, alerting.hurried(folder, played=True))
         with Prometheus(config) as server:
             def firing():
                 now = {(alert["labels"]["alertname"], alert["labels"].get("job_id", "").split("@")[0])
