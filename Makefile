@@ -9,7 +9,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,11 @@ test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a 
 	WHYIDLE_TEST_PYTHON=$(TEST_PYTHON) $(MAKE) test-fast
 	$(MAKE) test-python
 	$(MAKE) test-report
+	$(MAKE) test-fleet
+
+test-fleet: ## alerts, dashboard and manifests of deploy/ on a real Prometheus; says so where there is none
+	$(CARGO) build --locked --package whyidle --package whyidle-standin $(FEATURES)
+	$(if $(wildcard $(TEST_PYTHON)),$(TEST_PYTHON),python3) -B tests/fleet/fleet.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
 
 test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
 	$(CARGO) build --locked --package whyidle $(FEATURES)

@@ -2,6 +2,7 @@
 //!
 //! * `causes/` – one file per cause, one table listing them.
 //! * [`triage`] – the first look by symptom, one file per symptom.
+//! * [`fleet`] – the jobs of a cluster, by what they waste.
 //! * [`Verdict`] – the result, free of language; the report crate words it.
 
 pub mod case;
@@ -10,6 +11,7 @@ mod critical;
 mod details;
 pub mod diff;
 mod edit;
+pub mod fleet;
 mod give_back;
 mod habits;
 mod ids;

@@ -9,6 +9,7 @@
 //! * [`launch`] – starts a program in a process group of its own.
 //! * [`captured`] – starts a program to measure it: its output is kept, and it is ended as Ctrl-C would.
 //! * [`hook`] – has PyTorch programs write a line at each step.
+//! * `prometheus` – asks a Prometheus for what agents exported; a feature.
 //! * [`surroundings`], [`neighbours`], [`turn`] – what a measurement is made on, who disturbs it, and that no other is
 //!   made at the same time.
 //!
@@ -30,6 +31,8 @@ pub mod ondemand;
 mod pace;
 mod permission;
 pub mod process;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 mod recorder;
 mod scratch;
 pub mod stacks;

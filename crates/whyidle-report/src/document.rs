@@ -14,7 +14,7 @@ use whyidle_experiment::sweep::Sweep;
 
 use crate::experiment::{comparison, differential, fix, gate, history, job, json, run, sweep};
 use crate::page::{self, Block};
-use crate::{Catalog, Lang, PlanReport, TextOptions, diff, html, plan};
+use crate::{Catalog, FleetReport, Lang, PlanReport, TextOptions, diff, fleet, html, plan};
 
 /// A result. What was kept in the history comes with its number there.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,8 @@ pub enum Document<'a> {
     Diff(&'a Diff),
     /// A plan, `whyidle.plan/1`.
     Plan(&'a PlanReport),
+    /// The jobs of a cluster, `whyidle.fleet/1`.
+    Fleet(&'a FleetReport),
 }
 
 /// What a page shows beside its document.
@@ -82,6 +84,7 @@ impl Document<'_> {
             Self::History(rows) => json::history(rows),
             Self::Diff(diff) => diff::json::set(diff, catalog),
             Self::Plan(plan) => plan::json::set(plan),
+            Self::Fleet(report) => fleet::json(report, catalog),
         }
     }
 
@@ -105,6 +108,7 @@ impl Document<'_> {
             Self::History(rows) => history::blocks(rows, catalog),
             Self::Diff(diff) => diff::described::blocks(diff, catalog, verbose),
             Self::Plan(plan) => plan::described::blocks(plan, catalog, verbose),
+            Self::Fleet(report) => fleet::blocks(report, catalog, verbose),
         }
     }
 }

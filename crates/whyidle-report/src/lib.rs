@@ -19,6 +19,7 @@ mod document;
 mod evidence;
 mod experiment;
 mod explain;
+mod fleet;
 mod html;
 mod instruments;
 mod json;
@@ -50,6 +51,7 @@ pub use experiment::{
     benchmark_header, benchmark_row, feed, fix_decided, moment, render_gate_github, run_failed,
 };
 pub use explain::{CAUSES, CausePage, PageSection, cause_page, explain, list_causes};
+pub use fleet::FleetReport;
 pub use html::site::{Shelved, Start, live_end, live_event, render_live, render_notice, render_start};
 pub use html::{Drawn, render_html};
 pub use json::{refusal_json, render_json};

@@ -35,13 +35,13 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say from PyTorch profiler traces where each step goes and what to change
+    /// Say from PyTorch traces where each step goes and what to change
     Trace(TraceOptions),
     /// Condense each rank's trace into what it says to the others
     Digest(DigestOptions),
     /// Give the verdict on many ranks from their digests, or join them
     Merge(MergeOptions),
-    /// Say before anything runs what fits, how fast, by which strategy
+    /// Say before a run whether a model fits, its step time and strategy
     Plan(Box<crate::plan::PlanOptions>),
     /// Start a program, watch it, trace it briefly, give the verdict
     Run(RunOptions),
@@ -77,6 +77,9 @@ pub(crate) enum Command {
     Gate(Box<GateOptions>),
     /// List what was measured
     History(HistoryOptions),
+    /// Rank the jobs of a cluster by wasted GPU time, from Prometheus
+    #[cfg(all(feature = "agent", target_os = "linux"))]
+    Fleet(Box<crate::fleet::FleetOptions>),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed

@@ -14,6 +14,8 @@ mod evidence;
 mod experiment;
 mod explain;
 mod export;
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod fleet;
 mod generate;
 #[cfg(target_os = "linux")]
 mod list;
@@ -75,6 +77,8 @@ fn main() -> ExitCode {
         Some(Command::Top(options)) => top::run(options, &output),
         #[cfg(feature = "serve")]
         Some(Command::Serve(options)) => serve::run(options, &output),
+        #[cfg(all(feature = "agent", target_os = "linux"))]
+        Some(Command::Fleet(options)) => fleet::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

@@ -13,6 +13,7 @@ mod memory;
 mod mutations;
 mod nsys;
 mod progress;
+mod prometheus;
 mod settings;
 
 use whyidle_model::{NoteCode, Trace};

@@ -37,6 +37,7 @@ html-title-effect = The effect, with its interval
 html-title-attempts = What each change did
 html-title-fed = A step with each feed
 html-title-gate = The change, and what is allowed
+html-title-jobs = GPU time without a kernel, by job
 html-title-lines = Where the difference lies
 html-effect-of-b = B against A
 html-gate-change = new against baseline

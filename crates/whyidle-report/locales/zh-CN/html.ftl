@@ -37,6 +37,7 @@ html-title-effect = 效果及其区间
 html-title-attempts = 各项改动的效果
 html-title-fed = 各种供数方式下的一步
 html-title-gate = 变化与允许的范围
+html-title-jobs = 各作业没有 kernel 的 GPU 时间
 html-title-lines = 差别在哪里
 html-effect-of-b = B 相对 A
 html-gate-change = 新的相对基线

@@ -21,4 +21,5 @@ pub use benchmark::{benchmark_header, benchmark_row};
 pub use differential::feed;
 pub use fix::fix_decided;
 pub use gate::render_gate_github;
+pub(crate) use job::{gpu_time, span};
 pub use words::{moment, run_failed};

@@ -99,7 +99,7 @@ fn said(document: &Document<'_>, catalog: &Catalog) -> Vec<String> {
         Document::Job(found) => job::answer(found),
         Document::Diff(found) => labelled(&diff_words::answer(found), catalog),
         Document::History(_) => return vec![catalog.word("html-title-history")],
-        Document::Differential(..) | Document::Fix(..) | Document::Plan(_) => {
+        Document::Differential(..) | Document::Fix(..) | Document::Plan(_) | Document::Fleet(_) => {
             let sentence = |block| match block {
                 Block::Sentence(text) => Some(text),
                 _ => None,

@@ -10,9 +10,10 @@ use whyidle_experiment::stats::paired::Effect;
 
 use super::both::{Both, Tongues};
 use super::colours::class;
+use super::data::shortened;
 use super::spans::{Span, set};
-use crate::experiment::{differential, fix};
-use crate::{Catalog, Document};
+use crate::experiment::{differential, fix, gpu_time};
+use crate::{Catalog, Document, FleetReport};
 
 /// Lines of a difference that are drawn: the largest.
 const LINES: usize = 12;
@@ -26,6 +27,7 @@ pub(crate) fn of(t: &Tongues<'_>, document: &Document<'_>) -> String {
         Document::Gate(gate, _) => gated(t, gate),
         Document::Job(job) => waits(t, job),
         Document::Diff(diff) => lines(t, diff),
+        Document::Fleet(report) => jobs(t, report),
         Document::Run(..) | Document::Sweep(..) | Document::History(_) | Document::Plan(_) => String::new(),
     }
 }
@@ -137,6 +139,20 @@ fn waits(t: &Tongues<'_>, job: &Job) -> String {
     };
     let spans: Vec<Span> = job.waits.iter().take(LINES).map(span).collect();
     set(&t.word("job-title-waits"), &spans, &[])
+}
+
+/// GPU time without a kernel, by job.
+fn jobs(t: &Tongues<'_>, report: &FleetReport) -> String {
+    let span = |job: &whyidle_diagnosis::fleet::FleetJob| Span {
+        name: Both::same(shortened(&job.id)),
+        value: job.idle_gpu_ms as f64,
+        range: None,
+        figure: t.say(|c| c.message(&gpu_time(job.idle_gpu_ms as f64 * 1e6))),
+        says: Both::default(),
+        class: "k-data",
+    };
+    let spans: Vec<Span> = report.fleet.jobs.iter().take(report.limit.min(LINES)).map(span).collect();
+    set(&t.word("html-title-jobs"), &spans, &[])
 }
 
 fn lines(t: &Tongues<'_>, diff: &Diff) -> String {

@@ -10,7 +10,7 @@ use whyidle_experiment::tries::Try;
 
 use super::experiment::is_worded;
 use super::sample::{catalog, verdicts};
-use super::{diff, experiment, gate, job, plan, sweep};
+use super::{diff, experiment, fleet, gate, job, plan, sweep};
 use crate::html::both::escaped;
 use crate::{Beside, Document, Lang, TextOptions};
 
@@ -90,6 +90,7 @@ fn each(then: impl Fn(&Document<'_>)) {
     sweep::sweeps().iter().for_each(|found| then(&Document::Sweep(found, Some(7))));
     gate::gates().iter().for_each(|found| then(&Document::Gate(found, 0)));
     job::jobs().iter().for_each(|found| then(&Document::Job(found)));
+    fleet::reports().iter().for_each(|found| then(&Document::Fleet(found)));
     plan::plans().iter().for_each(|found| then(&Document::Plan(found)));
     fixes().iter().for_each(|found| then(&Document::Fix(found, Some(7))));
     differentials().iter().for_each(|found| then(&Document::Differential(found, Some(7))));

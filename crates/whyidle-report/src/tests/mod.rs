@@ -5,6 +5,7 @@ mod catalogues;
 mod diff;
 mod documents;
 mod experiment;
+mod fleet;
 mod gate;
 mod html;
 mod job;

@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 21] = [
+const AT_HOME: [(&str, &[&str]); 23] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
@@ -54,6 +54,9 @@ const AT_HOME: [(&str, &[&str]); 21] = [
     ("procfs", &["whyidle-observe"]),
     ("py-spy", &["whyidle-observe"]),
     ("rustix", &["whyidle-observe"]),
+    // Asking another machine is touching the live system.
+    ("ureq", &["whyidle-observe"]),
+    ("rustls-native-certs", &["whyidle-observe"]),
 ];
 
 /// The only crates that may use unsafe code: where the operating system demands it, and to stand in for a library in C.

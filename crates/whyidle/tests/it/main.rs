@@ -6,6 +6,8 @@ mod bad_input;
 mod docs;
 mod evidence;
 mod experiments;
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod fleet;
 mod gate;
 mod help;
 mod instruments;
@@ -22,6 +24,8 @@ mod recordings;
 mod screens;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(target_os = "linux")]
+mod slurm;
 mod support;
 mod sweeps;
 mod tables;

@@ -230,7 +230,10 @@ fn the_examples_are_what_the_program_writes() {
         let there = page(&root().join(&kept));
         // The command that made it names the file.
         let plain = |page: &str, name: &str| page.replace(name, "report.html");
-        assert!(plain(&page(&path), text(&path)) == plain(&there, &kept), "{kept} has drifted: make examples");
+        assert!(
+            plain(&page(&path), text(&path)) == plain(&there, &kept),
+            "{kept} has drifted: make examples"
+        );
         bytes += there.len();
     }
     assert!(bytes < 4_000_000, "{bytes} bytes");
