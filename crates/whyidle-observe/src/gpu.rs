@@ -5,6 +5,7 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
+use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 use nvml_wrapper::{Device, Nvml};
 
 use crate::Missing;
@@ -145,17 +146,27 @@ impl Gpus {
                 sm_set_mhz: device.applications_clock(Clock::SM).ok(),
                 throttle: device.current_throttle_reasons().ok().map(|bits| bits.bits()),
                 nvlinks: nvlinks(device),
-                processes: processes
-                    .iter()
-                    .map(|process| match process.used_gpu_memory {
-                        UsedGpuMemory::Used(bytes) => (process.pid, Some(bytes)),
-                        UsedGpuMemory::Unavailable => (process.pid, None),
-                    })
-                    .collect(),
+                processes: with_bytes(&processes),
                 has_gpm: self.gpm[at],
             }
         };
         self.devices.iter().enumerate().map(card).collect()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Who holds memory of each GPU to compute on it, by the driver's numbers, with the bytes where known; `None` where
+    /// a card does not answer.
+    #[must_use]
+    pub fn holders(&self) -> Vec<Option<Vec<(u32, Option<u64>)>>> {
+        self.devices
+            .iter()
+            .map(|device| device.running_compute_processes().ok().map(|all| with_bytes(&all)))
+            .collect()
     }
 
     /// How the GPUs reach each other.
@@ -229,6 +240,14 @@ impl Gpus {
         };
         values.into_iter().map(|result| text(value(result))).collect()
     }
+}
+
+fn with_bytes(processes: &[ProcessInfo]) -> Vec<(u32, Option<u64>)> {
+    let bytes = |process: &ProcessInfo| match process.used_gpu_memory {
+        UsedGpuMemory::Used(bytes) => (process.pid, Some(bytes)),
+        UsedGpuMemory::Unavailable => (process.pid, None),
+    };
+    processes.iter().map(bytes).collect()
 }
 
 fn text(value: Option<impl ToString>) -> String {
