@@ -96,6 +96,9 @@ const SETTLING: u64 = 2;
 /// After so many failed rounds the library is given up: the driver was unloaded or the card fell off.
 const GIVE_UP: u32 = 12;
 
+/// After so many failed rounds, whoever can start the library anew does.
+const SILENT: u32 = 3;
+
 impl Gpus {
     /// Opens the library and every GPU.
     ///
@@ -217,6 +220,11 @@ impl Gpus {
     /// NVML stopped answering for good.
     pub(crate) fn is_gone(&self) -> bool {
         self.failures >= GIVE_UP
+    }
+
+    /// NVML did not answer lately: after a reset it must be started anew.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.failures >= SILENT
     }
 
     /// What the units did since the last sample, in percent; PCIe and NVLink in MB/s.

@@ -36,6 +36,7 @@ pub mod place;
 pub mod process;
 pub mod recorder;
 pub mod redact;
+mod rooted;
 mod scratch;
 pub mod stacks;
 pub mod surroundings;

@@ -8,6 +8,7 @@ use std::fs;
 
 use procfs::process::Process;
 
+use crate::rooted::read_inside;
 use crate::tree::variables_of;
 
 /// Variables that are read.
@@ -57,10 +58,8 @@ pub fn place(pid: u32) -> Place {
     let groups = fs::read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let groups = String::from_utf8_lossy(&groups[..groups.len().min(MOST_BYTES)]).into_owned();
     let variables = variables_of(pid, |name| VARIABLES.contains(&name));
-    let namespace = || {
-        let path = format!("/proc/{pid}/root/var/run/secrets/kubernetes.io/serviceaccount/namespace");
-        fs::read_to_string(path).ok()
-    };
+    let namespace =
+        || read_inside(pid, "/var/run/secrets/kubernetes.io/serviceaccount/namespace", 256, false);
     let user = owner(pid).map(|uid| user_name(uid).unwrap_or_else(|| uid.to_string()));
     Place { user: user.and_then(|user| word(&user)), ..placed(&groups, &variables, namespace) }
 }

@@ -10,6 +10,7 @@
 mod census;
 
 use std::collections::{BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use crate::clock::{now_ns, thread_cpu};
@@ -36,7 +37,7 @@ const SELDOM: Duration = Duration::from_millis(900);
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LAST_PAUSE: Duration = Duration::from_secs(3_600);
 /// A driver that was unloaded is looked for again after this long, then after twice as long, and so on.
-const FIRST_OPEN: Duration = Duration::from_secs(30);
+const FIRST_OPEN: Duration = Duration::from_secs(4);
 
 /// A training program: the process that holds GPU memory or runs the training loop.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -156,7 +157,7 @@ impl Node {
             process: Pace::new(PROCESS_SHARE, s(10), s(60)),
             machine: Pace::new(SYSTEM_SHARE, s(5), s(60)),
             main: Pace::new(STACK_SHARE, Duration::from_millis(200), s(2)),
-            looks: Pace::new(LOOK_SHARE, s(5), s(30)),
+            looks: Pace::new(LOOK_SHARE, s(5), s(15)),
         }
     }
 
@@ -228,7 +229,6 @@ impl Node {
                 round.cards = Some(gpus.cards());
                 round.driver = gpus.driver();
                 self.gpus = Some(gpus);
-                self.reopen.1 = FIRST_OPEN;
             }
             Err(why) => {
                 // A machine without a GPU has nothing that fails.
@@ -246,12 +246,16 @@ impl Node {
             return;
         };
         let rows = if wanted.is_empty() { self.gpu.take(|| gpus.rows(&[])) } else { gpus.rows(wanted) };
-        if gpus.is_gone() {
+        if gpus.is_silent() {
             round.failed.push("nvml");
             round.cards = Some(Vec::new());
             self.gpus = None;
-            self.reopen.0 = Instant::now() + self.reopen.1;
+            self.reopen = (Instant::now() + self.reopen.1, (2 * self.reopen.1).min(LAST_PAUSE));
             return;
+        }
+        // It answers: the next failure is one of its own.
+        if rows.iter().any(|row| answers(row)) {
+            self.reopen.1 = FIRST_OPEN;
         }
         round.gpu.extend(rows);
     }
@@ -340,7 +344,14 @@ impl Node {
         let pid = turn.run.pid;
         turn.taken = Some(now);
         let (t, state) = (now_ns(), self.watched.get(&pid).map_or(' ', Watched::state));
-        match self.stacks.stacks(pid, None) {
+        // What is read is another process's memory: whatever it makes the reader do, the others are sampled on.
+        let source = &mut self.stacks;
+        let taken = catch_unwind(AssertUnwindSafe(|| source.stacks(pid, None)));
+        let taken = taken.unwrap_or_else(|_| {
+            self.stacks.forget(pid);
+            Err(String::new())
+        });
+        match taken {
             Ok(stacks) => {
                 turn.pause = FIRST_PAUSE;
                 let matters = |seen: &Sighting| seen.gil || seen.stack.thread == "MainThread";
@@ -382,6 +393,11 @@ impl Node {
         }
         self.focus = Some(focus);
     }
+}
+
+/// A row of a card that says how busy it was.
+fn answers(row: &str) -> bool {
+    row.split(',').nth(2).is_some_and(|busy| !busy.is_empty())
 }
 
 /// The loader workers of a program, by their name or because they have its command line.

@@ -32,7 +32,7 @@ agent-replay-hint = make one with: whyidle attach PID --out DIR
 ## When the time of a run's steps changes
 
 agent-changed = job { $job }, process { $pid }: steps went from { $before } to { $after }. { $what }
-agent-change-waiting = waiting { $cause } went from { $before } to { $after } of the time
+agent-change-waiting = it waited { $before } of the time, now { $after }, { $cause }
 agent-change-throttled = the clock was held down { $before } of the time, now { $after }
 agent-change-clock = the GPU's clock went from { $before } to { $after } MHz
 agent-change-cores = the machine's cores were { $before } busy, now { $after }

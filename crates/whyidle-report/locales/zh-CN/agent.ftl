@@ -32,7 +32,7 @@ agent-replay-hint = 可以这样生成：whyidle attach PID --out DIR
 ## 单步耗时发生变化
 
 agent-changed = 作业 { $job }，进程 { $pid }：单步耗时由 { $before } 变为 { $after }。{ $what }
-agent-change-waiting = { $cause }的时间占比由 { $before } 变为 { $after }
+agent-change-waiting = 等待的时间占比由 { $before } 变为 { $after }：{ $cause }
 agent-change-throttled = GPU 被降频的时间占比由 { $before } 变为 { $after }
 agent-change-clock = GPU 时钟由 { $before } MHz 变为 { $after } MHz
 agent-change-cores = 整机 CPU 占用由 { $before } 变为 { $after }

@@ -108,8 +108,12 @@ fn at(entries: &[Entry], unix_ns: i64, options: &AgentOptions, dir: &Path, outpu
     for told in entry.changes.iter().filter(|told| Some(told.pid) == pid) {
         output.say(&change(told));
     }
+    // The other programs of the node are no ranks of this one, unless they say so.
+    let mut recorded = entry.recorded.clone();
+    let own_rank = recorded.drivers.iter().find(|known| Some(known.pid) == pid).and_then(|known| known.rank);
+    recorded.drivers.retain(|known| Some(known.pid) == pid || own_rank.is_some() && known.rank.is_some());
     let path = entry.path.display().to_string();
-    let (_, reached) = diagnose::of_program(&found, &entry.recorded, pid, &path);
+    let (_, reached) = diagnose::of_program(&found, &recorded, pid, &path);
     show(&reached.map_err(NoVerdict::Refused), options.showing(), output)
 }
 
@@ -126,11 +130,10 @@ fn which(entry: &Entry, unix_ns: i64, dir: &Path, output: &Output) -> u8 {
     let first = entry.recorded.pids.first().copied().unwrap_or_default();
     let time = written_out(unix_ns).replace(' ', "T");
     let next = format!("whyidle agent --ring {} --at {time} --pid {first}", dir.display());
-    let text = render_items(
-        &[("agent-ring-runs", runs), ("agent-ring-changes", changes)],
-        &next,
-        &output.catalog,
-        &output.text_options(false),
-    );
+    let mut sections = vec![("agent-ring-runs", runs)];
+    if !changes.is_empty() {
+        sections.push(("agent-ring-changes", changes));
+    }
+    let text = render_items(&sections, &next, &output.catalog, &output.text_options(false));
     output.data(&text, REACHED)
 }
