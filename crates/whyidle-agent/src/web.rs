@@ -64,7 +64,6 @@ impl Desk {
 }
 
 /// What the agent answers.
-#[must_use]
 pub fn router(desk: Desk) -> Router {
     Router::new()
         .route("/", get(|| async { "whyidle agent: /metrics /healthz\n" }))

@@ -71,10 +71,13 @@ pub struct Card {
     /// Active NVLinks, and all of them.
     pub nvlinks: Option<(u32, u32)>,
     /// Processes that compute on it, with their memory in bytes where known. Numbers are the host's.
-    pub processes: Vec<(u32, Option<u64>)>,
+    pub processes: Holders,
     /// Counters of unit activity can be read.
     pub has_gpm: bool,
 }
+
+/// Processes that hold memory of a GPU, with the bytes where known.
+pub type Holders = Vec<(u32, Option<u64>)>;
 
 /// The GPUs of this machine.
 pub struct Gpus {
@@ -165,7 +168,7 @@ impl Gpus {
     /// Who holds memory of each GPU to compute on it, by the driver's numbers, with the bytes where known; `None` where
     /// a card does not answer.
     #[must_use]
-    pub fn holders(&self) -> Vec<Option<Vec<(u32, Option<u64>)>>> {
+    pub fn holders(&self) -> Vec<Option<Holders>> {
         self.devices
             .iter()
             .map(|device| device.running_compute_processes().ok().map(|all| with_bytes(&all)))
@@ -250,7 +253,7 @@ impl Gpus {
     }
 }
 
-fn with_bytes(processes: &[ProcessInfo]) -> Vec<(u32, Option<u64>)> {
+fn with_bytes(processes: &[ProcessInfo]) -> Holders {
     let bytes = |process: &ProcessInfo| match process.used_gpu_memory {
         UsedGpuMemory::Used(bytes) => (process.pid, Some(bytes)),
         UsedGpuMemory::Unavailable => (process.pid, None),

@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Top(TopOptions),
     /// Check the machine and a running program for costly settings
     Check(CheckOptions),
-    /// Watch all training programs of this node for months: metrics, and recordings to look back
+    /// Watch a node for months: metrics for Prometheus, and recordings
     #[cfg(all(feature = "agent", target_os = "linux"))]
     Agent(crate::agent::AgentOptions),
     /// Give the verdict of a recording, or of files of other tools

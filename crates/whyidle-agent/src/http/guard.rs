@@ -59,7 +59,7 @@ impl Guard {
     pub(super) fn refuses<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         if let Some(names) = &self.names {
             let asked = asked_for(request);
-            if !asked.is_some_and(|asked| names.iter().any(|name| *name == asked)) {
+            if !asked.is_some_and(|asked| names.contains(&asked)) {
                 return Some(plain(StatusCode::MISDIRECTED_REQUEST, "not a name of this server\n"));
             }
         }

@@ -203,7 +203,7 @@ impl Source for Made {
         let loader = ("_MultiProcessingDataLoaderIter._try_get_data", "torch/utils/data/dataloader.py");
         let module = ("<module>", "/w/train.py");
         // Three in four samples wait, or none does.
-        let is_waiting = self.waits() && self.at.as_millis() / 250 % 4 != 0;
+        let is_waiting = self.waits() && !(self.at.as_millis() / 250).is_multiple_of(4);
         let stacks = if is_waiting {
             stack(&[module, ("_BaseDataLoaderIter.__next__", "torch/utils/data/dataloader.py"), loader])
         } else {

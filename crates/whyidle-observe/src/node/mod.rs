@@ -262,6 +262,7 @@ impl Node {
 
     /// Looks for the programs that are there.
     fn look(&mut self, now: Instant) -> Vec<Run> {
+        // By process: GPUs, and bytes on each.
         let mut held: HashMap<u32, Vec<(u32, Option<u64>)>> = HashMap::new();
         let holders = self.gpus.as_ref().map(Gpus::holders).unwrap_or_default();
         for (gpu, holders) in holders.into_iter().enumerate() {
