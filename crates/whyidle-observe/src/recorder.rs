@@ -1,7 +1,7 @@
 //! Writes a recording as it is made: rows are on disk within half a second, so that a watcher that is
 //! killed leaves everything but its last moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -81,6 +81,8 @@ pub struct Recorder {
     known: HashMap<(u32, Rc<ThreadStack>), usize>,
     /// By stack: process, its parents, the stack, samples.
     table: Vec<(u32, Vec<u32>, Rc<ThreadStack>, u64)>,
+    /// Source lines that were written, of rounds.
+    sources: HashSet<(String, u32)>,
     flushed: Instant,
     failed: Option<io::Error>,
 }
@@ -127,6 +129,7 @@ impl Recorder {
             shelf,
             known: HashMap::new(),
             table: Vec::new(),
+            sources: HashSet::new(),
             flushed: Instant::now(),
             failed: None,
         })
@@ -200,6 +203,13 @@ impl Recorder {
         }
         for StackRow { t, pid, state, stacks } in round.stacks {
             self.stacks(t, pid, &[], stacks, state);
+        }
+        for (file, line, text) in round.source {
+            let key = (file, line);
+            if !self.sources.contains(&key) {
+                self.source(&key.0, line, &text);
+                self.sources.insert(key);
+            }
         }
         self.tick();
     }

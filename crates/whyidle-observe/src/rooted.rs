@@ -3,18 +3,22 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
+use crate::place::owner;
+
 /// The first `most` bytes of `path` (absolute, as the process `pid` sees it), as text; `None` where it is no plain file or
 /// may not be read. On systems that cannot keep links inside, `None` as well, unless `trusted`: then they are followed.
 pub(crate) fn read_inside(pid: u32, path: &str, most: u64, trusted: bool) -> Option<String> {
-    read_below(&format!("/proc/{pid}/root"), path, most, trusted)
+    read_below(&format!("/proc/{pid}/root"), path, most, trusted, owner(pid)?)
 }
 
-fn read_below(root: &str, path: &str, most: u64, trusted: bool) -> Option<String> {
+/// `user`: whose process it is. What only others may read is not read for it: a stack can name any file.
+fn read_below(root: &str, path: &str, most: u64, trusted: bool, user: u32) -> Option<String> {
     let inside = path.trim_start_matches('/');
     let how = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let dir = File::open(root).ok()?;
@@ -31,7 +35,9 @@ fn read_below(root: &str, path: &str, most: u64, trusted: bool) -> Option<String
         }
         Err(_) => return None,
     };
-    if !file.metadata().ok()?.is_file() {
+    let about = file.metadata().ok()?;
+    let is_theirs = about.uid() == user || about.mode() & 0o004 != 0;
+    if !about.is_file() || !is_theirs {
         return None;
     }
     let mut bytes = Vec::new();
@@ -54,10 +60,15 @@ mod tests {
         std::os::unix::fs::symlink("../../../../etc/passwd", at("up"))?;
         std::process::Command::new("mkfifo").arg(at("pipe")).status()?;
         let root = dir.path().display().to_string();
-        let read = |path: &str| read_below(&root, path, 6, false);
+        let own = owner(std::process::id()).unwrap_or(0);
+        let read = |path: &str| read_below(&root, path, 6, false, own);
         // A kernel before 5.6 keeps nothing inside: then nothing is read.
         if let Some(found) = read("/var/namespace") {
             assert_eq!(found, "team-a");
+            let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(at("run/namespace"), private)?;
+            assert_eq!(read_below(&root, "/run/namespace", 6, false, own + 1), None);
+            assert!(read("/run/namespace").is_some());
         }
         for wrong in ["/out", "/up", "/pipe", "/run", "/none", "", "/proc/self/environ"] {
             assert_eq!(read(wrong), None, "{wrong}");

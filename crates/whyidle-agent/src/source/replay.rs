@@ -32,6 +32,7 @@ struct Tape {
     process_rows: Rows,
     system_rows: Rows,
     stacks: Vec<(i64, char, Vec<Sighting>)>,
+    source: Vec<(String, u32, String)>,
     length: i64,
 }
 
@@ -117,6 +118,7 @@ impl Source for Replay {
             round.runs = Some(self.tapes.iter().map(|tape| tape.run.clone()).collect());
         }
         for tape in &self.tapes {
+            round.source.extend(tape.source.iter().cloned());
             // The tape may have come round since: what lies before and after its end is played.
             let (from, to) = (self.played, self.at);
             let mut turn = from.max(0).div_euclid(tape.length);
@@ -207,6 +209,9 @@ fn tape(at: u32, samples: &Samples, recorded: &Recording) -> Option<Tape> {
             None => stacks.push((t - first, seen.state, vec![sighting])),
         }
     }
+    let texts = samples.stacks.source.iter();
+    let source =
+        texts.map(|((file, line), text)| (names.get(*file).to_owned(), *line, text.clone())).collect();
     let bytes = samples.gpu.number("mem_used", 0).map(|bytes| bytes as u64);
     let card = Card {
         index: at,
@@ -225,7 +230,7 @@ fn tape(at: u32, samples: &Samples, recorded: &Recording) -> Option<Tape> {
         gpus: gpu.map(|_| (at, bytes)).into_iter().collect(),
     };
     let length = (last - first).max(1) + LONGEST_NS / 4;
-    Some(Tape { run, gpu, card, gpu_rows, process_rows, system_rows, stacks, length })
+    Some(Tape { run, gpu, card, gpu_rows, process_rows, system_rows, stacks, source, length })
 }
 
 /// The rows of a table in the order of `header`, each without its time, which is since `first`.

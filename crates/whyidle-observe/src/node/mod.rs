@@ -19,7 +19,7 @@ use crate::pace::Pace;
 use crate::place::{Place, place};
 use crate::process::{Watched, parent, started};
 use crate::redact;
-use crate::stacks::{PySpy, Sighting, StackSource};
+use crate::stacks::{PySpy, Sighting, StackSource, source_line};
 use crate::system::System;
 use crate::tree::{Role, children};
 use census::Census;
@@ -31,6 +31,8 @@ pub const MOST_WORKERS: usize = 16;
 /// Arguments and characters of each that are kept of a command line.
 const MOST_ARGUMENTS: usize = 64;
 const LONGEST_ARGUMENT: usize = 256;
+/// Source lines that are remembered at most.
+const MOST_LINES: usize = 1_000;
 /// No program's stacks are taken more often than this, out of focus.
 const SELDOM: Duration = Duration::from_millis(900);
 /// After a failure stacks of a program are left alone for this long, then twice as long, and so on.
@@ -80,6 +82,8 @@ pub struct Round {
     pub system: Option<String>,
     /// Stacks.
     pub stacks: Vec<StackRow>,
+    /// Texts of the source lines that the stacks stand at, by file and line.
+    pub source: Vec<(String, u32, String)>,
     /// The programs that are there, where they were looked for.
     pub runs: Option<Vec<Run>>,
     /// The GPUs, where they were looked at.
@@ -117,6 +121,8 @@ pub struct Node {
     system: System,
     stacks: Box<dyn StackSource>,
     focus: Option<Focus>,
+    /// Source lines by program, file and line, as far as they could be read.
+    lines: HashMap<(u32, String, u32), Option<String>>,
     gpu: Pace,
     process: Pace,
     machine: Pace,
@@ -153,6 +159,7 @@ impl Node {
             system: System::default(),
             stacks,
             focus: None,
+            lines: HashMap::new(),
             gpu: Pace::new(GPU_SHARE, s(2), s(10)),
             process: Pace::new(PROCESS_SHARE, s(10), s(60)),
             machine: Pace::new(SYSTEM_SHARE, s(5), s(60)),
@@ -307,6 +314,7 @@ impl Node {
         for pid in gone {
             self.watched.remove(&pid);
         }
+        self.lines.retain(|(pid, ..), _| !before.contains_key(pid));
         for pid in before.keys() {
             self.stacks.forget(*pid);
         }
@@ -346,8 +354,8 @@ impl Node {
         turn.taken = Some(now);
         let (t, state) = (now_ns(), self.watched.get(&pid).map_or(' ', Watched::state));
         // What is read is another process's memory: whatever it makes the reader do, the others are sampled on.
-        let source = &mut self.stacks;
-        let taken = catch_unwind(AssertUnwindSafe(|| source.stacks(pid, None)));
+        let reader = &mut self.stacks;
+        let taken = catch_unwind(AssertUnwindSafe(|| reader.stacks(pid, None)));
         let taken = taken.unwrap_or_else(|_| {
             self.stacks.forget(pid);
             Err(String::new())
@@ -357,6 +365,9 @@ impl Node {
                 turn.pause = FIRST_PAUSE;
                 let matters = |seen: &Sighting| seen.gil || seen.stack.thread == "MainThread";
                 let stacks: Vec<Sighting> = stacks.into_iter().filter(matters).collect();
+                for seen in &stacks {
+                    round.source.extend(source(&mut self.lines, pid, seen));
+                }
                 if !stacks.is_empty() {
                     round.stacks.push(StackRow { t, pid, state, stacks });
                 }
@@ -394,6 +405,23 @@ impl Node {
         }
         self.focus = Some(focus);
     }
+}
+
+/// The text of the line that a stack stands at in the user's own code.
+fn source(
+    lines: &mut HashMap<(u32, String, u32), Option<String>>,
+    pid: u32,
+    seen: &Sighting,
+) -> Option<(String, u32, String)> {
+    let own = |file: &str| !file.contains("/site-packages/") && !file.contains("/lib/python");
+    let (_, file, line) = seen.stack.frames.iter().rev().find(|(_, file, _)| own(file))?;
+    if lines.len() >= MOST_LINES {
+        lines.clear();
+    }
+    let text = lines
+        .entry((pid, file.clone(), *line))
+        .or_insert_with(|| Some(redact::text(&source_line(pid, file, *line)?)));
+    Some((file.clone(), *line, text.clone()?))
 }
 
 /// A row of a card that says how busy it was.
