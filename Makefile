@@ -9,7 +9,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,11 @@ bench-fix: $(VENV)/ready ## whether fix finds the best change of five programs w
 bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
+
+bench-agent: ## what the agent costs beside 64 processes and 8 stand-in GPUs: a quarter of an hour; ARGS="--seconds 180" for less
+	$(CARGO) build --locked --release --package whyidle --features agent
+	$(CARGO) build --locked --release --package whyidle-standin
+	python3 bench/agent.py --target "$${CARGO_TARGET_DIR:-target}/release" $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en

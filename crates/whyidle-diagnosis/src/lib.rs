@@ -38,7 +38,7 @@ pub use ranks::{
     ACROSS_RANKS, Clock, Digest, Group, NotJudged, NotOneJob, Ranks, SPLIT_LINES, TogetherFacts, Transfer,
     judge_ranks, slow_path, why_slow,
 };
-pub use recording::{Run, add_counters, add_samples, judge_recording, refuse_given_step};
+pub use recording::{Run, add_counters, add_samples, judge_recording, refuse_given_step, waiting};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Instruments,

@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Show recordings, the history and running programs in the browser
     #[cfg(feature = "serve")]
     Serve(ServeOptions),
+    /// Watch a node for months: metrics for Prometheus, and recordings
+    #[cfg(all(feature = "agent", target_os = "linux"))]
+    Agent(crate::agent::AgentOptions),
     /// Give the verdict of a recording, or of files of other tools
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where

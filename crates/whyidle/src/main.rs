@@ -1,5 +1,7 @@
 //! The program: arguments, dispatch, progress, exit codes. No logic.
 
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod agent;
 mod args;
 #[cfg(target_os = "linux")]
 mod attach;
@@ -79,6 +81,8 @@ fn main() -> ExitCode {
         Some(Command::Serve(options)) => serve::run(options, &output),
         #[cfg(all(feature = "agent", target_os = "linux"))]
         Some(Command::Fleet(options)) => fleet::run(options, &output),
+        #[cfg(all(feature = "agent", target_os = "linux"))]
+        Some(Command::Agent(options)) => agent::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),
         Some(Command::Completions { shell }) => generate::completions(*shell, &output),
         Some(Command::Man) => generate::man(&output),

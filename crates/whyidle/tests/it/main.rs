@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
+#[cfg(feature = "agent")]
+mod agent;
 mod bad_input;
 mod docs;
 mod evidence;
