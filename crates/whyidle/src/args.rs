@@ -21,8 +21,8 @@ use crate::values::{duration, step_ms, step_range, whole};
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// Language of the output [default: from the locale]
-    #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"])]
+    /// Language of the output: en, zh [default: from the locale]
+    #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"], hide_possible_values = true)]
     pub(crate) lang: Option<String>,
     /// When to use colour
     #[arg(long, global = true, display_order = 901, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_short_help = true)]
