@@ -292,7 +292,8 @@ def served(report, python):
         if not python:
             print("skipped: a program while it runs (needs PyTorch: --python)")
             return
-        trains = subprocess.Popen([python, str(ROOT / "crates/whyidle/tests/programs/loader_wait.py"), "--workers", "2"], stdout=subprocess.DEVNULL)
+        trains = subprocess.Popen([python, str(ROOT / "crates/whyidle/tests/programs/loader_wait.py"), "--workers", "2"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         live = f"{root}live/{trains.pid}"
         text = lambda id: report.browser.run(f"document.getElementById('{id}')?.textContent ?? ''")
         sentence = lambda: text("sentence")

@@ -74,7 +74,7 @@ def needs_agent(program):
 
 def recordings_are_replayed(program):
     """The agent plays three recordings of real programs, many times as fast as they were; alerts and ranking say of them what `diagnose`
-    says: the first waits for loader workers, the second for Python, the third for nobody."""
+    says: the first waits for loader workers, the second for garbage collection, the third for nobody."""
     needs_agent(program)
     played = [word for name in PLAYED for word in ["--replay", str(RECORDINGS / name)]]
     with agent(program, "--speed", "60", *played) as address, tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def recordings_are_replayed(program):
             fleet = json.loads(done.stdout)
             *waiting, fed = fleet["jobs"]
             waits = {job["job"].split("@")[0]: job["waits"][0]["waiting_for"] for job in waiting}
-            check(waits == {"pid:1000": "data.workers", "pid:1001": "host.python"}, f"{fleet}")
+            check(waits == {"pid:1000": "data.workers", "pid:1001": "host.gc"}, f"{fleet}")
             check(all(0.5 < job["idle_share"] <= 1 and not job["healthy"] for job in waiting), f"{fleet}")
             check(fed["job"].startswith("pid:1002") and fed["healthy"], f"{fed}")
             check(fleet["cards"]["count"] == 3, f"{fleet['cards']}")
