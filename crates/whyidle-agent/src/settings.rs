@@ -43,10 +43,13 @@ pub struct RingSettings {
     /// The folder; none are kept without.
     pub dir: Option<PathBuf>,
     /// Megabytes (of 10⁶ bytes) that they may take together.
+    #[serde(deserialize_with = "positive")]
     pub megabytes: u64,
     /// Days that each is kept.
+    #[serde(deserialize_with = "positive")]
     pub days: u64,
     /// Minutes of samples in each.
+    #[serde(deserialize_with = "positive")]
     pub minutes: u64,
 }
 
@@ -88,6 +91,12 @@ impl RingSettings {
     pub fn length(&self) -> Duration {
         Duration::from_secs(self.minutes.clamp(1, 1_440) * 60)
     }
+}
+
+/// A number of which none would mean that everything is removed at once.
+fn positive<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let number = u64::deserialize(from)?;
+    if number == 0 { Err(serde::de::Error::custom("at least 1")) } else { Ok(number) }
 }
 
 /// Why settings cannot be used.
@@ -195,6 +204,11 @@ mod tests {
         std::fs::write(&path, "series = 100\nseris = 3\n")?;
         let error = Settings::read(&path).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains("line 2") && error.contains("seris"), "{error}");
+        for none in ["days", "megabytes", "minutes"] {
+            std::fs::write(&path, format!("[ring]\n{none} = 0\n"))?;
+            let error = Settings::read(&path).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains("line 2") && error.contains("at least 1"), "{none}: {error}");
+        }
         std::fs::write(&path, "tls_key = \"k\"")?;
         let half = Settings::read(&path).and_then(|settings| settings.listen().map(drop));
         assert!(matches!(half, Err(SettingsError::HalfTls)));

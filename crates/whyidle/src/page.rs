@@ -37,6 +37,12 @@ impl Page {
                 output.error(&error, Some(&Message::new("cli-export-there-hint")));
                 return Err(UNREADABLE);
             }
+            // Not what was read, nor anything else that somebody may miss.
+            Ok(about) if about.is_file() && about.len() > 0 && !is_page(path) => {
+                let error = Message::new("cli-report-no-page-there").name("path", shown);
+                output.error(&error, None);
+                return Err(UNREADABLE);
+            }
             Ok(_) if path.is_dir() => {
                 let reason = io::Error::from(io::ErrorKind::IsADirectory);
                 return Err(unwritten(path, &reason, output));
@@ -118,6 +124,14 @@ pub(crate) fn open(shown: &str, output: &Output) {
     }
 }
 
+/// The file is a page.
+fn is_page(path: &Path) -> bool {
+    const BEGINS: &[u8] = b"<!doctype html";
+    let mut head = [0; BEGINS.len()];
+    let read = fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
+    read.is_ok() && head.eq_ignore_ascii_case(BEGINS)
+}
+
 /// Where nothing can be shown, `xdg-open` would start, and fail unheard.
 fn has_display() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -139,5 +153,8 @@ fn unwritten(path: &Path, error: &io::Error, output: &Output) -> u8 {
 pub(crate) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = std::iter::once("whyidle".to_owned()).chain(words).collect();
+    // A page is made to be passed on.
+    #[cfg(target_os = "linux")]
+    let words = whyidle_observe::redact::command(&words);
     shown(&words, &Default::default(), &[])
 }

@@ -112,8 +112,18 @@ impl Shown {
         Output::plain(Some(self.lang.tag()))
     }
 
-    fn history(&self) -> Option<History> {
-        if self.db.exists() { History::open_to_read(&self.db).ok() } else { None }
+    /// The history; `None` where nothing was kept yet, else why it cannot be read.
+    fn history(&self) -> Result<Option<History>, Message> {
+        if !self.db.exists() {
+            return Ok(None);
+        }
+        History::open_to_read(&self.db).map(Some).map_err(|error| experiment::reason_of(&error))
+    }
+
+    /// Its newest entries.
+    fn entries(&self) -> Result<Vec<whyidle_experiment::history::Row>, Message> {
+        let wrong = |error| experiment::reason_of(&error);
+        self.history()?.map_or(Ok(Vec::new()), |history| history.list(None, ENTRIES).map_err(wrong))
     }
 }
 
@@ -126,13 +136,12 @@ impl Site for Shown {
             bytes: one.bytes,
             written: one.written,
         };
-        let entries = self.history().and_then(|history| history.list(None, ENTRIES).ok());
         let start = Start {
             root: listing.root.display().to_string(),
             programs: programs(),
             recordings: listing.found.iter().map(shelved).collect(),
             more: listing.more,
-            entries: entries.unwrap_or_default(),
+            entries: self.entries(),
         };
         self.set(true, |catalogs, lang| render_start(&start, catalogs, lang))
     }
@@ -160,11 +169,17 @@ impl Site for Shown {
 
     fn entry(&self, id: i64) -> Page {
         let command = format!("whyidle history show {id} -o report.html");
-        let history = self.history();
-        let Some(entry) = history.as_ref().and_then(|history| history.entry(id).ok().flatten()) else {
-            return self.nothing();
+        let history = match self.history() {
+            Ok(Some(history)) => history,
+            Ok(None) => return self.nothing(),
+            Err(why) => return self.notice(&why, None),
         };
-        let runs = history.as_ref().and_then(|history| experiment::runs_of(history, id).ok());
+        let entry = match history.entry(id) {
+            Ok(Some(entry)) => entry,
+            Ok(None) => return self.nothing(),
+            Err(error) => return self.notice(&experiment::reason_of(&error), None),
+        };
+        let runs = experiment::runs_of(&history, id);
         self.set(true, |catalogs, lang| {
             experiment::entry_page(&entry, id, &runs.unwrap_or_default(), &command, catalogs, lang)
         })
@@ -214,10 +229,14 @@ fn link(path: &str) -> String {
 #[cfg(target_os = "linux")]
 fn programs() -> Option<Vec<(u32, String)>> {
     let programs = whyidle_observe::tree::training_programs();
-    let one = |program: &whyidle_observe::tree::Member| {
-        (program.pid, crate::list::shortened(&program.command.join(" ")))
-    };
+    let one = |program: &whyidle_observe::tree::Member| (program.pid, shown_command(&program.command));
     Some(programs.iter().map(one).collect())
+}
+
+/// A command for a page: without its secrets, and not too long.
+#[cfg(target_os = "linux")]
+fn shown_command(command: &[String]) -> String {
+    crate::list::shortened(&whyidle_observe::redact::command(command).join(" "))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -237,7 +256,6 @@ mod live {
     use whyidle_tui::Judge;
     use whyidle_tui::source::{Live, Source, Status, extent};
 
-    use crate::list::shortened;
     use crate::top::AsDiagnosed;
 
     /// How often it is judged.
@@ -255,7 +273,7 @@ mod live {
             return Err(named("cli-live-no-process"));
         }
         let driver = tree.drivers().next().ok_or_else(|| named("cli-live-no-training"))?;
-        Ok(shortened(&driver.command.join(" ")))
+        Ok(super::shown_command(&driver.command))
     }
 
     pub(super) fn watch(pid: u32, tell: &mut dyn FnMut(String) -> bool) {

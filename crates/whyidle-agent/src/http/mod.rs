@@ -116,7 +116,11 @@ pub fn start(listen: &Listen, router: Router) -> Result<Server, ListenError> {
     };
     let thread = std::thread::Builder::new()
         .name("http".to_owned())
-        .spawn(move || _ = runtime.block_on(bound.serve(router, until)))
+        .spawn(move || {
+            let _ = runtime.block_on(bound.serve(router, until));
+            // A page that is being made is nobody's any more.
+            runtime.shutdown_background();
+        })
         .map_err(failed)?;
     Ok(Server { address, guard, stop, thread: Some(thread) })
 }

@@ -3,7 +3,7 @@
 //! their limit, or are too old; those in which something changed go last.
 //!
 //! A folder is named after its beginning in UTC, as `20261130T031000Z`. What was written stays readable whatever ends
-//! the agent; what is not named so is not the ring's, and is left alone.
+//! the agent; what is not named so, or holds anything else, is not the ring's, and is left alone.
 
 mod read;
 mod segment;
@@ -15,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 pub use read::{Entry, Told, at, list};
 pub use segment::{Held, Segment};
+
+use whyidle_readers::samples;
 
 use crate::settings::RingSettings;
 use crate::time::{parse_stamp, stamp};
@@ -153,12 +155,26 @@ fn folders(dir: &Path) -> io::Result<Vec<(PathBuf, i64)>> {
         let began = parse_stamp(&entry.file_name().to_string_lossy());
         // Not through links: what they point to is not the ring's to remove.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if let Some(began) = began.filter(|_| is_folder) {
+        if let Some(began) = began.filter(|_| is_folder && is_own(&entry.path())) {
             found.push((entry.path(), began));
         }
     }
     found.sort_by_key(|(_, began)| *began);
     Ok(found)
+}
+
+/// The folder holds what an agent writes, and nothing else: backups are named by their time as well.
+fn is_own(dir: &Path) -> bool {
+    let is_ours = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_known = samples::FILES.contains(&&*name) || name == CHANGED;
+            entry.file_type().is_ok_and(|kind| kind.is_file())
+                && (is_known || name.trim_start_matches('.').starts_with("recording.json"))
+        })
+    };
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.all(is_ours))
 }
 
 fn size(dir: &Path) -> u64 {
@@ -197,6 +213,10 @@ mod tests {
         let mut ring = Ring::open(dir.path(), settings.clone())?;
         let foreign = dir.path().join("mine");
         fs::create_dir(&foreign)?;
+        // Somebody's backup, named by its time.
+        let backup = dir.path().join("20200103T000000Z");
+        fs::create_dir(&backup)?;
+        fs::write(backup.join("thesis.txt"), "mine")?;
         let base = 1_795_000_000 * S;
         let changed = recording(&mut ring, base, 400_000, true)?;
         let first = recording(&mut ring, base + 600 * S, 400_000, false)?;
@@ -209,7 +229,10 @@ mod tests {
         assert!(changed.exists() && !second.exists());
         // Age takes everything.
         ring.trim(base + 3 * DAY, 0);
-        assert!(!changed.exists() && foreign.exists());
+        assert!(!changed.exists() && foreign.exists() && backup.join("thesis.txt").exists());
+        drop(ring);
+        Ring::open(dir.path(), settings)?.trim(base + 3 * DAY, 0);
+        assert!(backup.join("thesis.txt").exists());
         Ok(())
     }
 

@@ -93,11 +93,27 @@ async fn start(State(shown): Of) -> Response {
 }
 
 async fn recording(State(shown): Of, Asked(asked): Asked<String>) -> Response {
-    made(move || match shelf::below(&shown.root, &asked) {
-        Some(path) => shown.pages.get(&path, || shown.site.recording(&path)),
-        None => shown.site.nothing(),
-    })
-    .await
+    let (of, wanted) = (Arc::clone(&shown), asked.clone());
+    // What is kept waits for nobody.
+    let found = tokio::task::spawn_blocking(move || {
+        let path = shelf::below(&of.root, &wanted);
+        let kept = path.as_ref().map(|path| of.pages.kept(path));
+        (path, kept.flatten())
+    });
+    match found.await {
+        Ok((_, Some(page))) => made(move || page).await,
+        Ok((Some(path), None)) => {
+            let turn = shown.pages.turn().await;
+            made(move || {
+                let page = shown.pages.get(&path, || shown.site.recording(&path));
+                drop(turn);
+                page
+            })
+            .await
+        }
+        Ok((None, None)) => made(move || shown.site.nothing()).await,
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 async fn entry(State(shown): Of, Asked(id): Asked<String>) -> Response {

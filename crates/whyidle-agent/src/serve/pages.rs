@@ -1,38 +1,58 @@
 //! Pages of recordings, kept while their files do not change. One is made at a time: each may need the memory of a whole
-//! trace.
+//! trace. Who waits for that holds no thread, and what is kept is shown meanwhile.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 use super::Page;
 
 /// Pages that are kept.
 const KEPT: usize = 8;
+/// Folders within a recording whose files are looked at: as deep as those that read it go.
+const DEEPEST: usize = 6;
+/// Files that are looked at.
+const MOST: usize = 5_000;
 
 /// What tells that a recording has changed: of each file in it, when it was written and how long it is.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
 #[derive(Default)]
-pub(super) struct Pages(Mutex<VecDeque<(PathBuf, Stamp, Page)>>);
+pub(super) struct Pages {
+    kept: Mutex<VecDeque<(PathBuf, Stamp, Page)>>,
+    turn: Arc<Turn<()>>,
+}
 
 impl Pages {
+    /// Waits until no other page is being made.
+    pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+
+    fn pages(&self) -> MutexGuard<'_, VecDeque<(PathBuf, Stamp, Page)>> {
+        // A page that could not be made leaves the others as they were.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The page of `path`, where it is kept and nothing has changed.
+    pub(super) fn kept(&self, path: &Path) -> Option<Page> {
+        let stamp = stamp(path);
+        self.pages().iter().find(|one| one.0 == path && one.1 == stamp).map(|one| one.2.clone())
+    }
+
     /// The page of `path`; made by `make` where none is kept, or something has changed.
     pub(super) fn get(&self, path: &Path, make: impl FnOnce() -> Page) -> Page {
-        // A page that could not be made leaves the others as they were.
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = stamp(path);
-        if let Some(at) = kept.iter().position(|(known, ..)| known == path)
-            && let Some(one) = kept.remove(at)
-            && one.1 == stamp
-        {
-            let page = one.2.clone();
-            kept.push_back(one);
+        if let Some(page) = self.kept(path) {
             return page;
         }
-        let page = make();
+        // What is written meanwhile makes it old at once.
+        let (stamp, page) = (stamp(path), make());
+        let mut kept = self.pages();
+        kept.retain(|(known, ..)| known != path);
         kept.push_back((path.to_owned(), stamp, page.clone()));
         if kept.len() > KEPT {
             kept.pop_front();
@@ -42,15 +62,25 @@ impl Pages {
 }
 
 fn stamp(path: &Path) -> Stamp {
-    let of = |path: PathBuf| {
-        let about = fs::metadata(&path).ok();
-        let length = about.as_ref().map_or(0, fs::Metadata::len);
-        (path, about.and_then(|about| about.modified().ok()), length)
-    };
-    let mut stamp = vec![of(path.to_owned())];
-    stamp.extend(fs::read_dir(path).into_iter().flatten().filter_map(|entry| Some(of(entry.ok()?.path()))));
+    let mut stamp = Vec::new();
+    look(path.to_owned(), DEEPEST, &mut stamp);
     stamp.sort();
     stamp
+}
+
+fn look(path: PathBuf, deeper: usize, stamp: &mut Stamp) {
+    let about = fs::symlink_metadata(&path).ok();
+    let is_dir = about.as_ref().is_some_and(fs::Metadata::is_dir);
+    let length = about.as_ref().map_or(0, fs::Metadata::len);
+    if is_dir && deeper > 0 {
+        for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+            if stamp.len() >= MOST {
+                break;
+            }
+            look(entry.path(), deeper - 1, stamp);
+        }
+    }
+    stamp.push((path, about.and_then(|about| about.modified().ok()), length));
 }
 
 #[cfg(test)]

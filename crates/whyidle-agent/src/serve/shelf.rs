@@ -150,7 +150,22 @@ pub(super) fn below(root: &Path, asked: &str) -> Option<PathBuf> {
     }
     // A link on the way may lead out.
     let path = root.join(asked).canonicalize().ok()?;
-    path.starts_with(root).then_some(path)
+    let about = fs::metadata(&path).ok()?;
+    // A pipe would be waited for.
+    let is_readable = about.is_file() || about.is_dir() && !leads_out(root, &path, DEEPEST);
+    (path.starts_with(root) && is_readable).then_some(path)
+}
+
+/// A link in this folder, or in one below it, leads out of the root, or nowhere: readers would follow it.
+fn leads_out(root: &Path, dir: &Path, deeper: usize) -> bool {
+    let Ok(entries) = fs::read_dir(dir) else { return false };
+    entries.take(MOST_SEEN).filter_map(Result::ok).any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_symlink() => {
+            entry.path().canonicalize().map_or(true, |path| !path.starts_with(root))
+        }
+        Ok(kind) if kind.is_dir() && deeper > 0 => leads_out(root, &entry.path(), deeper - 1),
+        _ => false,
+    })
 }
 
 #[cfg(test)]
@@ -224,6 +239,14 @@ mod tests {
         std::os::unix::fs::symlink(dir.path(), root.join("up"))?;
         assert_eq!(list(&root).found.len(), 2);
         assert_eq!((below(&root, "link.json"), below(&root, "up/secret.json")), (None, None));
+        // A pipe would be waited for.
+        let pipe = root.join("pipe.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status()?.success());
+        assert_eq!(below(&root, "pipe.json"), None);
+        // A recording that borrows a trace from elsewhere is not read.
+        assert!(below(&root, "runs/42").is_some());
+        std::os::unix::fs::symlink(dir.path().join("secret.json"), root.join("runs/42/trace.json"))?;
+        assert_eq!(below(&root, "runs/42"), None);
         Ok(())
     }
 }

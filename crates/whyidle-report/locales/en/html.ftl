@@ -223,3 +223,4 @@ html-live-broken = The watch broke off.
 
 cli-serve-at = { $address } – Ctrl+C ends it
 cli-serve-no-folder = { $path } cannot be served: { $reason }
+cli-report-no-page-there = { $path } is no page: it is not replaced

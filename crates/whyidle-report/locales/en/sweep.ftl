@@ -37,6 +37,7 @@ sweep-rung-kept = Kept: { $before } → { $value }, { $times } × (95 %: { $low 
 sweep-rung-kept-bare = Kept: { $before } → { $value }, { $times } ×.
 sweep-rung-only = Kept: { $value }; with { $before } it could not be measured.
 sweep-rung-flat = It does not matter: { $value } stays.
+sweep-rung-untold = No clear difference: { $value } stays.
 sweep-rung-back = No value is faster than { $value } by anything that counts: it stays.
 
 ## The curve

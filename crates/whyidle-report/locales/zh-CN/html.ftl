@@ -220,3 +220,4 @@ html-live-broken = 观察中断了。
 
 cli-serve-at = { $address } – 按 Ctrl+C 结束
 cli-serve-no-folder = 不能浏览 { $path }：{ $reason }
+cli-report-no-page-there = { $path } 不是网页，不会被替换

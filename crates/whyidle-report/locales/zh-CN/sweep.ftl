@@ -37,6 +37,7 @@ sweep-rung-kept = 保留：{ $before } → { $value }，{ $times } 倍（95%：{
 sweep-rung-kept-bare = 保留：{ $before } → { $value }，{ $times } 倍。
 sweep-rung-only = 保留：{ $value }；{ $before } 没能测出。
 sweep-rung-flat = 无关紧要：仍为 { $value }。
+sweep-rung-untold = 没有明显差别：仍为 { $value }。
 sweep-rung-back = 没有哪个值比 { $value } 快到值得计较：仍为它。
 
 ## 曲线

@@ -23,7 +23,7 @@ const WORTH_A_LINE: f64 = 0.005;
 const COLUMNS: usize = 80;
 
 /// What there is to see.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Start {
     /// Where recordings were looked for.
     pub root: String,
@@ -33,8 +33,8 @@ pub struct Start {
     pub recordings: Vec<Shelved>,
     /// There are more than are listed.
     pub more: bool,
-    /// Entries of the history, the newest first.
-    pub entries: Vec<Row>,
+    /// Entries of the history, the newest first; else why there are none.
+    pub entries: Result<Vec<Row>, Message>,
 }
 
 /// A recording or a file that may be read.
@@ -67,6 +67,8 @@ struct StartView {
     more: bool,
     /// Number, and the cells of the list.
     entries: Vec<(i64, Vec<Both>)>,
+    /// Said where there are none.
+    no_entries: Both,
 }
 
 /// The start page.
@@ -86,7 +88,11 @@ pub fn render_start(start: &Start, [en, zh]: [&Catalog; 2], lang: Lang) -> Strin
         programs: start.programs.clone(),
         recordings: start.recordings.iter().map(shelved).collect(),
         more: start.more,
-        entries: entries(t, &start.entries),
+        entries: entries(t, start.entries.as_deref().unwrap_or_default()),
+        no_entries: match &start.entries {
+            Err(why) => t.message(why),
+            Ok(_) => t.word("history-empty"),
+        },
     };
     let title = t.word("html-site-title");
     let frame = Frame::new(t, lang, &title, super::no_data(), "", Needs::default());

@@ -83,7 +83,7 @@ fn unusable(error: &HistoryError, output: &Output) -> u8 {
 }
 
 /// Why the history does not serve.
-fn reason_of(error: &HistoryError) -> Message {
+pub(crate) fn reason_of(error: &HistoryError) -> Message {
     let named = |id, path: &std::path::Path| Message::new(id).name("path", path.display().to_string());
     match error {
         HistoryError::Database { path, source } => {

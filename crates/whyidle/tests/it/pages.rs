@@ -63,8 +63,13 @@ fn nothing_that_is_there_is_overwritten_unasked() {
     assert_eq!((taken.status, taken.out.as_str()), (Some(2), ""), "said before any work");
     assert!(taken.err.contains("is there already") && taken.err.contains("--force"), "{}", taken.err);
     assert_eq!(page(&path), "mine");
+    // What is no page is not replaced at all: it may be what was read.
+    let forced = run(&["trace", EXAMPLE, "-o", text(&path), "--force"]);
+    assert_eq!((forced.status, forced.out.as_str()), (Some(2), ""));
+    assert!(forced.err.contains("is no page") && page(&path) == "mine", "{}", forced.err);
+    fs::write(&path, "<!DOCTYPE html>\n<p>an older page").unwrap();
     assert_eq!(run(&["trace", EXAMPLE, "-o", text(&path), "--force"]).status, Some(0));
-    assert!(page(&path).starts_with("<!doctype html>"));
+    assert!(page(&path).starts_with("<!doctype html>") && page(&path).len() > 1_000);
 }
 
 #[test]

@@ -14,6 +14,8 @@ use crate::{Catalog, quantity};
 const WIDEST_VALUE: usize = 20;
 /// Columns of the longest bar.
 const BARS: std::ops::RangeInclusive<usize> = 8..=32;
+/// From this half width on, as a share, both ends of an interval are shown.
+const WIDE: f64 = 0.3;
 /// Columns between figures.
 const GAP: usize = 2;
 
@@ -119,7 +121,16 @@ pub(crate) fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
     };
     let interval = Column::of("95 %".to_owned(), rung, |tried| {
         let (low, high) = tried.interval_ns?;
-        Some(format!("±{}", catalog.share((high - low) as f64 / 2.0 / tried.ns?.max(1) as f64)))
+        let half = (high - low) as f64 / 2.0 / tried.ns?.max(1) as f64;
+        // A wide interval is lopsided: half of it on either side would reach below nothing.
+        Some(match rung.per {
+            _ if half <= WIDE => format!("±{}", catalog.share(half)),
+            Per::Sample => {
+                let rate = |ns: i64| quantity::plain(1e9 / ns.max(1) as f64);
+                format!("{}–{}", rate(high), rate(low))
+            }
+            _ => catalog.message(&Message::new("differential-range").time("low", low).time("high", high)),
+        })
     });
     let best = Column::of(word("sweep-column-best"), rung, |tried| {
         Some(format!("{} ×", quantity::plain(tried.to_best?.ratio)))

@@ -66,7 +66,7 @@ pub(crate) fn of_rung(sweep: &Sweep, rung: &Rung, catalog: &Catalog, verbose: bo
     if !sweep.is_ladder {
         return Vec::new();
     }
-    let mut said = words::rung(rung);
+    let mut said = words::rung(rung, sweep.counts);
     said.extend(verbose.then(|| words::rounds(rung)));
     said.iter().map(|note| Block::Note(catalog.message(note))).collect()
 }

@@ -195,16 +195,16 @@ fn total_losses(total: &Total) -> Option<Message> {
     total.losses.forbids().then(|| Message::new("sweep-total-losses"))
 }
 
-/// What became of one rung of a ladder.
-pub(super) fn rung(rung: &Rung) -> Vec<Message> {
+/// What became of one rung of a ladder, where effects from `counts` on count.
+pub(super) fn rung(rung: &Rung, counts: f64) -> Vec<Message> {
     let Some(found) = rung.found else {
         return vec![Message::new("sweep-none").name("name", &rung.name)];
     };
     let Some((before, kept)) = rung.before.zip(rung.kept) else { return Vec::new() };
     if kept == before {
-        let message = if found.shape == Shape::Flat { "sweep-rung-flat" } else { "sweep-rung-back" };
-        let said = match message {
-            "sweep-rung-flat" => Message::new("sweep-rung-flat"),
+        let said = match found.shape {
+            Shape::Flat if found.is_told(counts) => Message::new("sweep-rung-flat"),
+            Shape::Flat => Message::new("sweep-rung-untold"),
             _ => Message::new("sweep-rung-back"),
         };
         return vec![said.message("value", name_at(rung, before))];

@@ -42,6 +42,10 @@ mod linux {
     }
 
     fn gate(options: &GateOptions, output: &Output) -> Result<u8, u8> {
+        if options.page.report.is_some() && options.baseline.is_empty() {
+            output.error(&Message::new("cli-gate-no-page"), None);
+            return Err(UNREADABLE);
+        }
         let page = Page::asked(&options.page, output)?;
         let (path, logs) = places(&options.kept, output)?;
         let mut history = match path.exists() {
