@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whyidle_agent::http::{Limits, Listen, TlsFiles, Token, start};
-use whyidle_agent::serve::{Listing, MOST_WATCHES, Page, Site, router};
+use whyidle_agent::serve::{Listing, Page, Site, router};
 use whyidle_diagnosis::Message;
 use whyidle_experiment::history::History;
-use whyidle_report::{Catalog, Drawn, Lang, Shelved, Start, render_html, render_notice, render_start};
+use whyidle_report::{Catalog, Lang, Shelved, Start, render_html, render_notice, render_start};
 
 use crate::args::ServeOptions;
-use crate::evidence::{self, Answer};
+use crate::evidence;
 use crate::output::{Output, in_words};
 use crate::{REACHED, UNREADABLE, experiment, page};
 
@@ -151,15 +151,15 @@ impl Site for Shown {
         let words = ["whyidle", "diagnose", &path.display().to_string(), "-o", "report.html"];
         let command = whyidle_experiment::result::shown(&words.map(str::to_owned), &Default::default(), &[]);
         match evidence::answer(&[path.to_owned()], None, true, &output) {
-            Ok(answer @ Answer { .. }) => match answer.shown_as() {
-                Ok(reached) => {
-                    let drawn = Drawn { command, ..answer.drawn.clone() };
-                    self.set(true, |catalogs, lang| {
-                        render_html(reached, &answer.evidence, &drawn, catalogs, lang)
-                    })
+            Ok(mut answer) => {
+                answer.drawn.command = command;
+                match answer.shown_as() {
+                    Ok(reached) => self.set(true, |catalogs, lang| {
+                        render_html(reached, &answer.evidence, &answer.drawn, catalogs, lang)
+                    }),
+                    Err(why) => self.notice(&why, None),
                 }
-                Err(why) => self.notice(&why, None),
-            },
+            }
             Err(error) => {
                 let hint = error.hint().map(|hint| Message::new(hint.message()));
                 self.notice(&in_words(&error), hint.as_ref())
@@ -191,7 +191,7 @@ impl Site for Shown {
 
     fn busy(&self, most: usize) -> Page {
         let hint = Message::new("html-site-busy-hint");
-        self.notice(&Message::new("html-site-busy").count("count", most.min(MOST_WATCHES)), Some(&hint))
+        self.notice(&Message::new("html-site-busy").count("count", most), Some(&hint))
     }
 
     #[cfg(target_os = "linux")]

@@ -40,17 +40,21 @@ impl Pages {
 
     /// The page of `path`, where it is kept and nothing has changed.
     pub(super) fn kept(&self, path: &Path) -> Option<Page> {
-        let stamp = stamp(path);
-        self.pages().iter().find(|one| one.0 == path && one.1 == stamp).map(|one| one.2.clone())
+        self.find(path, &stamp(path))
+    }
+
+    fn find(&self, path: &Path, stamp: &Stamp) -> Option<Page> {
+        self.pages().iter().find(|one| one.0 == path && one.1 == *stamp).map(|one| one.2.clone())
     }
 
     /// The page of `path`; made by `make` where none is kept, or something has changed.
     pub(super) fn get(&self, path: &Path, make: impl FnOnce() -> Page) -> Page {
-        if let Some(page) = self.kept(path) {
+        // Before it is made: what is written meanwhile makes it old at once.
+        let stamp = stamp(path);
+        if let Some(page) = self.find(path, &stamp) {
             return page;
         }
-        // What is written meanwhile makes it old at once.
-        let (stamp, page) = (stamp(path), make());
+        let page = make();
         let mut kept = self.pages();
         kept.retain(|(known, ..)| known != path);
         kept.push_back((path.to_owned(), stamp, page.clone()));
