@@ -17,6 +17,8 @@ pub(crate) struct Pace {
     /// Mean cost of a sample, CPU seconds.
     cost: f64,
     due: Instant,
+    /// Times between samples differ.
+    uneven: bool,
     /// Samples taken.
     pub(crate) samples: u64,
     /// CPU time spent on them.
@@ -27,7 +29,22 @@ impl Pace {
     /// At most one sample every `shortest`, at least one every `longest`, between them as `share` of a core
     /// allows.
     pub(crate) fn new(share: f64, shortest: Duration, longest: Duration) -> Self {
-        Self { share, shortest, longest, cost: 0.0, due: Instant::now(), samples: 0, spent: Duration::ZERO }
+        Self {
+            share,
+            shortest,
+            longest,
+            cost: 0.0,
+            due: Instant::now(),
+            uneven: false,
+            samples: 0,
+            spent: Duration::ZERO,
+        }
+    }
+
+    /// With times between samples that differ by up to a quarter, evenly spread and the same on average: samples of
+    /// what repeats then never keep in step with it, which would look like another period.
+    pub(crate) fn uneven(self) -> Self {
+        Self { uneven: true, ..self }
     }
 
     pub(crate) fn is_due(&self, now: Instant) -> bool {
@@ -56,10 +73,16 @@ impl Pace {
             2 => cost,
             _ => self.cost + WEIGHT * (cost - self.cost),
         };
-        self.due = now + self.interval();
+        self.due = now + if self.uneven { self.interval().mul_f64(self.stretch()) } else { self.interval() };
     }
 
-    /// Time between samples.
+    /// From 0.75 to 1.25: multiples of the golden ratio lie evenly and never repeat.
+    fn stretch(&self) -> f64 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        0.75 + 0.5 * (self.samples as f64 * GOLDEN).fract()
+    }
+
+    /// Mean time between samples.
     pub(crate) fn interval(&self) -> Duration {
         let fair = Duration::from_secs_f64((self.cost / self.share).min(3_600.0));
         fair.clamp(self.shortest, self.longest)
@@ -88,5 +111,21 @@ mod tests {
             pace.book(1_000 * MS, Instant::now());
         }
         assert_eq!(pace.interval(), 4_000 * MS);
+    }
+
+    #[test]
+    fn uneven_samples_are_as_many_and_never_in_step() {
+        let mut pace = Pace::new(0.005, 200 * MS, 4_000 * MS).uneven();
+        let now = Instant::now();
+        let mut waits = Vec::new();
+        for _ in 0..200 {
+            pace.book(Duration::ZERO, now);
+            waits.push(pace.due() - now);
+        }
+        let mean = waits.iter().sum::<Duration>() / 200;
+        assert!((198 * MS..=202 * MS).contains(&mean), "{mean:?}");
+        assert!(waits.iter().all(|wait| (150 * MS..=250 * MS).contains(wait)), "{waits:?}");
+        let alike = waits.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 20 * MS).count();
+        assert_eq!(alike, 0, "{waits:?}");
     }
 }

@@ -104,7 +104,7 @@ fn paces() -> Paces {
     Paces {
         // The card's own counters integrate: what lies between two samples is not lost.
         gpu: Pace::new(0.002, ms(250), ms(3_000)),
-        process: Pace::new(0.001, ms(200), ms(5_000)),
+        process: Pace::new(0.001, ms(200), ms(5_000)).uneven(),
         thread: Pace::new(0.000_3, ms(500), ms(10_000)),
         system: Pace::new(0.000_3, ms(500), ms(5_000)),
         main: Pace::new(0.002_5, ms(150), ms(5_000)),

@@ -1,9 +1,13 @@
 //! The time per batch, from outside: loader workers hand each batch over by writing the same number of bytes
 //! to a pipe (its tensors travel in shared memory), so `wchar` grows in equal quanta.
 
-use std::f64::consts::TAU;
+mod quantum;
+#[cfg(test)]
+mod tests;
 
 use whyidle_model::Table;
+
+use quantum::{Growth, quantum};
 
 /// Batches that the workers delivered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,110 +24,68 @@ pub struct Batches {
     pub high_ns: i64,
 }
 
-/// No batch is handed over in fewer bytes: the pickled handles of one shared tensor.
-const SMALLEST: u32 = 400;
-const LARGEST: u32 = 4_096;
 /// Fewer batches give no mean.
 const FEWEST: u32 = 8;
-/// How well multiples of the quantum must meet the growth, 0–1.
-const FIT: f64 = 0.6;
+/// Rows before and after one that tell the rate around it.
+const AROUND: usize = 2;
 
-/// The batches of the workers with these numbers; `None` where their writing shows no quantum.
+/// The batches of the workers with these numbers; `None` where their writing shows no quantum, or may show another.
 #[must_use]
 pub fn batches(table: &Table, workers: &[u32]) -> Option<Batches> {
-    let mut growths: Vec<f64> = Vec::new();
-    let (mut total, mut first_t, mut last_t) = (0.0, i64::MAX, i64::MIN);
+    let mut growths: Vec<Growth> = Vec::new();
     for &pid in workers {
-        let rows: Vec<usize> = table.rows_of("pid", f64::from(pid)).collect();
-        let start = rows.first().and_then(|&row| table.number("wchar", row))?;
-        let mut before = start;
-        for &row in &rows {
-            let Some(now) = table.number("wchar", row) else { continue };
-            if now < before {
-                return None;
-            }
-            if now > before {
-                first_t = first_t.min(table.t[row]);
-                last_t = last_t.max(table.t[row]);
-            }
-            growths.push(now - start);
-            before = now;
-        }
-        total += before - start;
+        growths.extend(growths_of(table, pid)?);
     }
-    let plateaus: Vec<f64> = growths.into_iter().filter(|growth| *growth > 0.0).collect();
-    if plateaus.is_empty() {
+    let quantum = quantum(&growths)?;
+    let grew = || growths.iter().filter(|growth| growth.bytes > 0.0);
+    let (first, last) = (grew().map(|growth| growth.t).min()?, grew().map(|growth| growth.t).max()?);
+    // What came until the first growth was seen began at a time that nobody saw.
+    let mut over: Vec<i64> = growths.iter().map(|growth| growth.over_ns).collect();
+    over.sort_unstable();
+    let with_first = first.saturating_add(over[over.len() / 2] / 4);
+    let bytes =
+        |after: i64| growths.iter().filter(|growth| growth.t > after).map(|growth| growth.bytes).sum::<f64>();
+    let count = (bytes(i64::MIN) / quantum).round() as u32;
+    let since = bytes(with_first) / quantum;
+    if count < FEWEST || last <= first || since < f64::from(FEWEST) - 1.0 {
         return None;
     }
-    let fit = |quantum: f64| {
-        let (mut re, mut im) = (0.0, 0.0);
-        for growth in &plateaus {
-            let (sin, cos) = (TAU * growth / quantum).sin_cos();
-            re += cos;
-            im += sin;
-        }
-        re.hypot(im) / plateaus.len() as f64
-    };
-    let best = (SMALLEST..=LARGEST)
-        .map(|q| (q, fit(f64::from(q))))
-        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    let count = (total / f64::from(best.0)).round() as u32;
-    if best.1 < FIT || count < FEWEST || last_t <= first_t {
-        return None;
-    }
-    let span = (last_t - first_t) as f64;
-    let period = |batches: u32| (span / f64::from(batches.max(1))) as i64;
+    let period = |batches: f64| ((last - first) as f64 / batches.max(1.0)) as i64;
     Some(Batches {
         count,
-        quantum: best.0,
-        period_ns: period(count - 1),
-        low_ns: period(count),
-        high_ns: period(count - 2),
+        quantum: quantum.round() as u32,
+        period_ns: period(since),
+        low_ns: period(since + 1.0),
+        high_ns: period(since - 1.0),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two workers that write a batch of 668 bytes in turn every 50 ms, sampled every 60 ms.
-    fn table(quantum: f64, batches: i64) -> Table {
-        let mut table = Table::default();
-        let (mut pids, mut written) = (Vec::new(), Vec::new());
-        for sample in 0..(batches * 50 / 60) {
-            for pid in [11_i64, 12] {
-                let t = sample * 60_000_000;
-                let own = (t / 50_000_000 + (pid - 11)) / 2;
-                table.t.push(t);
-                pids.push(pid as f64);
-                written.push(9_000.0 + own as f64 * quantum);
-            }
+/// What the worker wrote from row to row; `None` where nobody knows, or where it is not one process.
+fn growths_of(table: &Table, pid: u32) -> Option<Vec<Growth>> {
+    let rows = table.rows_of("pid", f64::from(pid));
+    let seen: Vec<(i64, f64)> =
+        rows.filter_map(|row| Some((table.t[row], table.number("wchar", row)?))).collect();
+    seen.first()?;
+    let mut out: Vec<Growth> = Vec::with_capacity(seen.len());
+    for pair in seen.windows(2) {
+        let [(before, had), (t, has)] = [pair[0], pair[1]];
+        if has < had {
+            return None;
         }
-        table.numbers.insert("pid".to_owned(), pids);
-        table.numbers.insert("wchar".to_owned(), written);
-        table
+        let is_first = out.last().is_none_or(|last| last.bytes <= 0.0);
+        out.push(Growth { t, over_ns: (t - before).max(0), bytes: has - had, smooth: 0.0, is_first });
     }
-
-    #[test]
-    fn quanta_are_counted_as_batches() {
-        let found = batches(&table(668.0, 80), &[11, 12]).unwrap_or_else(|| panic!("batches"));
-        assert_eq!(found.quantum, 668);
-        let error = (found.period_ns - 50_000_000).abs() as f64 / 50e6;
-        assert!(
-            error < 0.04 && found.low_ns < found.period_ns && found.period_ns < found.high_ns,
-            "{found:?}"
-        );
+    for at in 0..out.len() {
+        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(out.len());
+        let mut rates: Vec<f64> = around
+            .filter(|other| *other != at && out[*other].over_ns > 0)
+            .map(|other| out[other].bytes / out[other].over_ns as f64)
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        // A median: one odd growth says nothing of the rate at its neighbours.
+        let (low, high) = (rates.len().saturating_sub(1) / 2, rates.len() / 2);
+        let rate = rates.get(low).zip(rates.get(high)).map_or(0.0, |(low, high)| f64::midpoint(*low, *high));
+        out[at].smooth = rate * out[at].over_ns as f64;
     }
-
-    #[test]
-    fn writing_without_a_quantum_counts_nothing() {
-        let mut table = table(668.0, 80);
-        if let Some(written) = table.numbers.get_mut("wchar") {
-            for (at, value) in written.iter_mut().enumerate() {
-                *value = 9_000.0 + (at as f64).powf(2.3) * 37.0;
-            }
-        }
-        assert_eq!(batches(&table, &[11, 12]), None);
-        assert_eq!(batches(&Table::default(), &[11]), None);
-    }
+    Some(out)
 }

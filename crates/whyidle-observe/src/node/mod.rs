@@ -175,7 +175,7 @@ impl Node {
         self.focus = pid.map(|pid| Focus {
             pid,
             workers: workers(pid),
-            rows: Pace::new(rows, ms(200), ms(5_000)),
+            rows: Pace::new(rows, ms(200), ms(5_000)).uneven(),
             stacks: Pace::new(stacks, ms(100), ms(5_000)),
             gpus: Pace::new(gpus, ms(250), ms(5_000)),
         });
