@@ -57,7 +57,7 @@ const KEYS: [&str; 14] = [
 /// `token` is a word of the vocabulary after one of these.
 const VOCABULARY: [&str; 10] = ["pad", "eos", "bos", "unk", "mask", "sep", "cls", "image", "special", "per"];
 /// Beginnings that issuers give their keys.
-const ISSUED: [&str; 22] = [
+const ISSUED: [&str; 26] = [
     "hf_",
     "sk-",
     "sk_",
@@ -73,6 +73,10 @@ const ISSUED: [&str; 22] = [
     "xoxb-",
     "xoxp-",
     "xoxa-",
+    "xoxs-",
+    "xoxr-",
+    "xoxe.",
+    "xapp-",
     "AKIA",
     "ASIA",
     "AIza",
@@ -83,6 +87,23 @@ const ISSUED: [&str; 22] = [
 ];
 /// Options whose value is a name and, after a colon, a password.
 const USERS: [&str; 4] = ["-u", "--user", "--proxy-user", "--userpwd"];
+/// Programs whose option of one letter takes a password, alone or with the password behind it.
+const CLIENTS: [(&str, &str); 14] = [
+    ("mysql", "-p"),
+    ("mysqldump", "-p"),
+    ("mysqladmin", "-p"),
+    ("mysqlimport", "-p"),
+    ("mariadb", "-p"),
+    ("mariadb-dump", "-p"),
+    ("mongo", "-p"),
+    ("mongosh", "-p"),
+    ("mongodump", "-p"),
+    ("sshpass", "-p"),
+    ("7z", "-p"),
+    ("redis-cli", "-a"),
+    ("zip", "-P"),
+    ("unzip", "-P"),
+];
 /// Ways to show a secret, said before it.
 const SCHEMES: [&str; 5] = ["bearer", "basic", "digest", "token", "apikey"];
 /// A run of letters and digits this long, with some of either, is nobody's name for a thing.
@@ -95,34 +116,73 @@ const SHORTEST_ISSUED: usize = 12;
 pub fn command(arguments: &[String]) -> Vec<String> {
     let mut secret_next = false;
     let mut user_next = false;
+    // A count after `--tokens` is none.
+    let mut number_is_none = false;
+    let mut client = None;
+    // Other clients take `-p` for a port, a path or a project.
+    let logs_in =
+        |names: [&str; 2]| arguments.iter().zip(arguments.iter().skip(1)).any(|(a, b)| names == [base(a), b]);
+    let docker = logs_in(["docker", "login"]) || logs_in(["podman", "login"]);
     let one = |argument: &String| {
         let is_option = argument.starts_with('-');
-        if std::mem::take(&mut secret_next)
-            && !(is_option && argument.len() > 1 && argument.starts_with("--"))
-        {
+        if std::mem::take(&mut secret_next) && !(number_is_none && is_number(argument)) {
             // `--header Authorization: …` is two arguments, `--auth Bearer X` three.
             secret_next = SCHEMES.iter().any(|scheme| argument.eq_ignore_ascii_case(scheme));
+            // A password may begin with dashes: what comes after its name is it.
             return REDACTED.to_owned();
+        }
+        if let Some((_, letter)) = CLIENTS.iter().find(|(name, _)| *name == base(argument)) {
+            client = Some(*letter);
+        }
+        if let Some(letter) = client.or(docker.then_some("-p")).filter(|letter| argument.starts_with(letter))
+        {
+            secret_next = argument == letter;
+            number_is_none = false;
+            return if secret_next { argument.clone() } else { format!("{letter}{REDACTED}") };
         }
         if std::mem::take(&mut user_next) && argument.contains(':') {
             return REDACTED.to_owned();
         }
         user_next = USERS.contains(&argument.as_str());
         let bare = argument.trim_end_matches(':');
+        number_is_none = counts(bare);
         secret_next = (is_option
             || bare.len() < argument.len()
             || SCHEMES[..2].iter().any(|scheme| argument.eq_ignore_ascii_case(scheme)))
             && !argument.contains(['=', ' '])
-            && is_secret_name(bare);
+            && (is_secret_name(bare) || is_option && is_short_name(bare));
         text(argument)
     };
     arguments.iter().map(one).collect()
 }
 
+/// The name of a program without its folder.
+fn base(argument: &str) -> &str {
+    argument.rsplit('/').next().unwrap_or(argument)
+}
+
+/// A whole name so short that inside a text it may mean anything: of an option or a variable it names a secret.
+fn is_short_name(name: &str) -> bool {
+    let words = words(name);
+    matches!(&words[..], [only] if matches!(only.as_str(), "key" | "tokens"))
+        || words.last().is_some_and(|word| word == "pin")
+}
+
+/// `tokens` may be so many.
+fn counts(name: &str) -> bool {
+    words(name).last().is_some_and(|word| word == "tokens")
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 15
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b"._eEkKmM".contains(&byte))
+}
+
 /// The value of a variable, if it is no secret.
 #[must_use]
 pub fn variable(name: &str, value: &str) -> String {
-    if is_secret_name(name) { REDACTED.to_owned() } else { text(value) }
+    if is_secret_name(name) || is_short_name(name) { REDACTED.to_owned() } else { text(value) }
 }
 
 /// A text without its secrets.
@@ -135,7 +195,7 @@ pub fn text(text: &str) -> String {
     if let Some((name, value)) = text.split_once('=')
         && !value.is_empty()
         && !name.contains(|c: char| c.is_whitespace() || "\"'?&/".contains(c))
-        && is_secret_name(name)
+        && (is_secret_name(name) || is_short_name(name) && !(counts(name) && is_number(value)))
     {
         return format!("{name}={REDACTED}");
     }
@@ -244,6 +304,21 @@ fn shapes(text: &str) -> String {
 fn looks(word: &str) -> String {
     if word.contains(REDACTED.trim_matches(['[', ']'])) {
         return word.to_owned();
+    }
+    // Within a word too, after any mark: `run-ghp_…`.
+    let inside = |prefix: &&str| {
+        word.match_indices(*prefix).map(|(at, _)| at).find(|at| {
+            let rest = &word[*at..];
+            !word[..*at].ends_with(|c: char| c.is_ascii_alphanumeric())
+                && rest.len() >= SHORTEST_ISSUED
+                && (*at == 0
+                    || rest[prefix.len()..]
+                        .bytes()
+                        .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()))
+        })
+    };
+    if let Some(at) = ISSUED.iter().filter_map(|prefix| inside(&prefix)).min() {
+        return format!("{}{REDACTED}", &word[..at]);
     }
     for part in word.split(['=', '.', '~']) {
         let issued = |prefix: &str| part.starts_with(prefix) && part.len() >= SHORTEST_ISSUED;
@@ -366,6 +441,25 @@ mod tests {
             "--proxy-user|me:X",
             "-----BEGIN PRIVATE KEY-----\nX\n-----END",
             "--key=-----BEGIN RSA PRIVATE KEY-----X",
+            "--key|X",
+            "--key=X",
+            "KEY=X",
+            "--pin|X",
+            "--user-pin=X",
+            "--tokens|X",
+            "--tokens=X",
+            "--password|--X",
+            "--password|-X",
+            "--api-key|--X",
+            "mysql|-u|me|-pX|runs",
+            "/usr/bin/mysqldump|-pX",
+            "sudo|mysql|-p|X",
+            "sshpass|-pX|ssh|host",
+            "sshpass|-p|X|ssh|-p|22|host",
+            "redis-cli|-a|X",
+            "docker|login|-u|me|-p|X",
+            "docker|login|-pX",
+            "7z|x|-pX|a.7z",
         ];
         for shape in shapes {
             let found = line(&shape.replace('X', SECRET).replace(&format!("{SECRET}-Api-Key"), "X-Api-Key"));
@@ -384,12 +478,16 @@ mod tests {
             "AKIAIOSFODNN7EXAMPLE",
             "glpat-abcdefghij1234567890",
             "xoxb-123456789012-abcdef",
+            "xoxs-123456789012-abcdef",
+            "xapp-1-A012345-abcdef",
             "nvapi-abcdefghijklmnop",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
             "0123456789abcdef0123456789abcdef01234567",
         ];
         for key in keys {
-            for shape in ["X", "--name=X", "--run X", "login X now", "a,X,b", "x=X"] {
+            for shape in
+                ["X", "--name=X", "--run X", "login X now", "a,X,b", "x=X", "run-X", "a_X", "(X)", "k:X"]
+            {
                 let found = line(&shape.replace('X', key));
                 assert!(!found.contains(key), "{shape}: {found}");
                 assert!(found.contains(REDACTED), "{shape}: {found}");
@@ -401,7 +499,12 @@ mod tests {
     fn what_is_no_secret_stays() {
         for kept in [
             "python3|train.py|--lr|0.0003|--max-tokens|4096|--tokenizer|gpt2|--num_tokens=12",
-            "--pad_token|<pad>|--eos-token=</s>|--author|me|--passes=3|--keys|a,b|--key|value",
+            "--pad_token|<pad>|--eos-token=</s>|--author|me|--passes=3|--keys|a,b|--sort-key|loss",
+            "--tokens|4096|--tokens=1e9|--pin-memory|true|--spin|3|sort.key=loss",
+            "ssh|-p|22|host",
+            "docker|run|-p|80:80|image",
+            "train.py|-p|0.5",
+            "disk-usage-2024-report|risk_score_v2_final",
             "/data/llama-3-70b-instruct/checkpoint_step_000010000/rank0.pt",
             "https://host:8080/path?step=3",
             "--monkey=1",
@@ -436,6 +539,6 @@ mod tests {
         for text in odd {
             let _ = line(text);
         }
-        assert_eq!(line("--password|--lr|3"), "--password|--lr|3");
+        assert_eq!(line("--password|--lr|3"), "--password|[redacted]|3");
     }
 }
