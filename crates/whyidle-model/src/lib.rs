@@ -32,6 +32,7 @@ mod notes;
 mod os;
 mod samples;
 mod spans;
+mod text;
 mod trace;
 
 pub use flight::{FlightDump, FlightEntries, FlightGroup, FlightState};
@@ -52,4 +53,5 @@ pub use notes::{ImportNotes, Note, NoteCode, Severity};
 pub use os::{CpuSamples, OffCore, OsCalls, OsRecords};
 pub use samples::{Frame, Samples, Seen, Stack, Stacks, Table};
 pub use spans::{Span, Spans};
+pub use text::{harmless, is_hidden};
 pub use trace::Trace;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use procfs::process::Process;
+use whyidle_model::is_hidden;
 
 use crate::rooted::read_inside;
 use crate::tree::variables_of;
@@ -122,7 +123,7 @@ fn container_id(part: &str) -> Option<String> {
 
 /// A word that somebody else chose: without what steers terminals, and not too long.
 fn word(text: &str) -> Option<String> {
-    let word: String = text.trim().chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    let word: String = text.trim().chars().filter(|c| !is_hidden(*c)).take(LONGEST).collect();
     (!word.is_empty()).then_some(word)
 }
 

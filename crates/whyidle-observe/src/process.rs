@@ -2,6 +2,7 @@
 //! number, given to another one later, is never mistaken for it.
 
 use procfs::process::Process;
+use whyidle_model::harmless;
 
 use crate::clock::{now_ns, seconds};
 use crate::tree::Role;
@@ -101,7 +102,7 @@ impl Watched {
                 seconds(now_ns()),
                 self.pid,
                 task.tid,
-                quoted(&stat.comm),
+                quoted(&harmless(&stat.comm)),
                 stat.state,
                 stat.utime as f64 / ticks,
                 stat.stime as f64 / ticks
@@ -157,13 +158,18 @@ fn state_word(state: char) -> &'static str {
 
 /// A field that may hold commas or quotes.
 pub(crate) fn quoted(text: &str) -> String {
-    let text = text.replace(['\n', '\r'], " ");
+    let text = harmless(text);
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_processes_steer_no_terminal_and_forge_no_row() {
+        assert_eq!(quoted("a\u{1b}]0;x\u{7}\n1,2\u{202e}"), "\"a\u{fffd}]0;x\u{fffd}\u{fffd}1,2\u{fffd}\"");
+    }
 
     #[test]
     fn the_own_process_has_a_row_with_every_column() {

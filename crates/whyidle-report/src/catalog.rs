@@ -192,7 +192,11 @@ impl Catalog {
             Arg::Count(count) => quantity::count(*count),
             Arg::Bytes(bytes) => self.quantity(&quantity::bytes(*bytes)),
             Arg::Number(number, decimals) => format!("{number:.*}", usize::from(*decimals)),
-            Arg::Name(name) => name.clone(),
+            // Whoever chose it must not steer a terminal, or make it look like another.
+            Arg::Name(name) => name
+                .chars()
+                .map(|c| if whyidle_model::is_hidden(c) && !"\n\t".contains(c) { '\u{fffd}' } else { c })
+                .collect(),
             Arg::Message(message) => self.message(message),
             Arg::List(items) => self.list(&items.iter().map(|item| self.arg(item)).collect::<Vec<_>>()),
         }
@@ -338,5 +342,7 @@ mod tests {
         let en = Catalog::new(Lang::En);
         let kernel = "void at::native::{lambda(#1)}<4, std::array<char*, 3ul> >";
         assert_eq!(en.message(&Message::new("unit-ms").name("value", kernel)), format!("{kernel} ms"));
+        let hostile = en.message(&Message::new("unit-ms").name("value", "a\u{1b}[2J\u{202e}b"));
+        assert_eq!(hostile, "a\u{fffd}[2J\u{fffd}b ms");
     }
 }

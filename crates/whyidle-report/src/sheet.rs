@@ -162,7 +162,7 @@ fn real(number: f64) -> String {
 
 /// Text on one line that cannot command a terminal.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    whyidle_model::harmless(text)
 }
 
 fn cut(text: &str) -> String {

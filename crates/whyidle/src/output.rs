@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use whyidle_diagnosis::Message;
+use whyidle_model::is_hidden;
 use whyidle_readers::ReadError;
 use whyidle_report::{Catalog, Lang, TextOptions};
 
@@ -139,7 +140,7 @@ impl Output {
 
 /// Text that commands no terminal: names of files may hold anything.
 fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_hidden(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 /// What a reader's error says.

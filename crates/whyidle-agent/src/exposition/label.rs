@@ -1,5 +1,7 @@
 //! Values of labels: what other programs chose, made harmless.
 
+use whyidle_model::is_hidden;
+
 /// Characters of a value that are kept.
 const LONGEST: usize = 200;
 
@@ -16,12 +18,6 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-/// What steers a terminal, or makes text look like another.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// A text cut to `most` characters; that it was cut is seen.

@@ -13,6 +13,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use whyidle_model::harmless;
+
 use crate::clock::{now_ns, thread_cpu};
 use crate::gpu::{Card, Gpus};
 use crate::pace::Pace;
@@ -452,9 +454,9 @@ fn command(pid: u32) -> Vec<String> {
     let text = String::from_utf8_lossy(&bytes);
     let arguments: Vec<String> =
         text.split_terminator('\0').take(MOST_ARGUMENTS).map(str::to_owned).collect();
-    let cut = |argument: String| argument.chars().take(LONGEST_ARGUMENT).collect();
+    let cut = |argument: String| argument.chars().take(LONGEST_ARGUMENT).collect::<String>();
     // Cut last: half a secret must not look like something else.
-    redact::command(&arguments).into_iter().map(cut).collect()
+    redact::command(&arguments).into_iter().map(cut).map(|argument| harmless(&argument)).collect()
 }
 
 #[cfg(test)]

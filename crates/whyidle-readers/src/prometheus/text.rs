@@ -2,18 +2,12 @@
 
 /// `text` without control characters and those that turn the direction of writing, cut after `longest` characters.
 pub(super) fn harmless(text: &str, longest: usize) -> String {
-    let seen = |c: char| if c.is_control() || turns(c) { '\u{fffd}' } else { c };
-    let mut out: String = text.chars().take(longest).map(seen).collect();
+    let mut out = whyidle_model::harmless(&text.chars().take(longest).collect::<String>());
     if text.chars().nth(longest).is_some() {
         out.pop();
         out.push('…');
     }
     out
-}
-
-/// Marks that reorder what stands beside them, or are not seen.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

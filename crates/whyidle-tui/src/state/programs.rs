@@ -95,7 +95,7 @@ fn program(
 
 /// A text of somebody else's, without characters that steer a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if whyidle_model::is_hidden(c) { ' ' } else { c }).collect()
 }
 
 /// Every GPU with each of its programs, then the programs without one.
