@@ -51,16 +51,20 @@ fn colour(effect: &Effect) -> &'static str {
     }
 }
 
+/// The span of a share that steps or a metric changed by, with its interval where it was proven.
+fn changed(t: &Tongues<'_>, name: Both, share: f64, range: Option<(f64, f64)>, class: &'static str) -> Span {
+    let says = range.map_or_else(Both::default, |(low, high)| interval(t, low, high));
+    Span { name, value: share, range, figure: t.say(|c| signed(c, share)), says, class }
+}
+
+/// The span of a proven effect.
+fn proven(t: &Tongues<'_>, name: Both, effect: &Effect) -> Span {
+    changed(t, name, effect.effect, Some((effect.low, effect.high)), colour(effect))
+}
+
 fn comparison(t: &Tongues<'_>, found: &Comparison) -> String {
     let Some(effect) = &found.effect else { return String::new() };
-    let span = Span {
-        name: t.word("html-effect-of-b"),
-        value: effect.effect,
-        range: Some((effect.low, effect.high)),
-        figure: t.say(|c| signed(c, effect.effect)),
-        says: interval(t, effect.low, effect.high),
-        class: colour(effect),
-    };
+    let span = proven(t, t.word("html-effect-of-b"), effect);
     set(&t.word("html-title-effect"), &[span], &[])
 }
 
@@ -70,23 +74,9 @@ fn attempts(t: &Tongues<'_>, found: &Fix) -> String {
         let name = Both::same(attempt.candidate.change.to_string());
         let is_known = !matches!(attempt.outcome, Outcome::NotApplied(_));
         match (&attempt.effect, attempt.looked.filter(|_| is_known)) {
-            (Some(effect), _) => Some(Span {
-                name,
-                value: effect.effect,
-                range: Some((effect.low, effect.high)),
-                figure: t.say(|c| signed(c, effect.effect)),
-                says,
-                class: colour(effect),
-            }),
+            (Some(effect), _) => Some(Span { says, ..proven(t, name, effect) }),
             // One run, no interval.
-            (None, Some(looked)) => Some(Span {
-                name,
-                value: looked,
-                range: None,
-                figure: t.say(|c| signed(c, looked)),
-                says,
-                class: "k-rest",
-            }),
+            (None, Some(looked)) => Some(Span { says, ..changed(t, name, looked, None, "k-rest") }),
             (None, None) => None,
         }
     };
@@ -117,14 +107,8 @@ fn gated(t: &Tongues<'_>, gate: &Gate) -> String {
         (false, false) => "better",
         _ => "k-rest",
     };
-    let span = Span {
-        name: t.word("html-gate-change"),
-        value: change.change,
-        range: Some((change.low, change.high)),
-        figure: t.say(|c| signed(c, change.change)),
-        says: interval(t, change.low, change.high),
-        class,
-    };
+    let range = Some((change.low, change.high));
+    let span = changed(t, t.word("html-gate-change"), change.change, range, class);
     set(&t.word("html-title-gate"), &[span], &[allowed])
 }
 
