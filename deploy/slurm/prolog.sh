@@ -9,7 +9,8 @@
 set -u
 trap 'exit 0' EXIT
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-unset WHYIDLE WHYIDLE_SPOOL
+# Nor is the job told where root puts its files.
+unset WHYIDLE WHYIDLE_SPOOL TMPDIR TMP TEMP
 for settings in /etc/whyidle/slurm.conf "$here/whyidle.conf"; do
     # shellcheck source=/dev/null
     [ -r "$settings" ] && . "$settings" && break
