@@ -109,6 +109,14 @@ pub fn parse(text: &str, now: i64) -> Option<i64> {
     }
 }
 
+/// The same as a stretch, from and until: a time without seconds is its whole minute.
+#[must_use]
+pub fn parse_stretch(text: &str, now: i64) -> Option<(i64, i64)> {
+    let from = parse(text, now)?;
+    let is_minute = parse_stamp(text.trim()).is_none() && text.matches(':').count() == 1;
+    Some((from, from + if is_minute { 60 * SECOND - 1 } else { 0 }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +155,11 @@ mod tests {
         ] {
             assert_eq!(at(text).as_deref(), Some(wanted), "{text}");
         }
+        let stretch = |text: &str| parse_stretch(text, now).map(|(from, until)| until - from);
+        assert_eq!(stretch("03:12"), Some(60 * SECOND - 1));
+        assert_eq!(stretch("2026-11-28T03:12Z"), Some(60 * SECOND - 1));
+        assert_eq!(stretch("03:12:05"), Some(0));
+        assert_eq!(stretch("20261128T031259Z"), Some(0));
         for wrong in
             ["", "3", "25:00", "03:60", "2026-02-30T03:12", "yesterday", "03:1x", "-1:00", "2026-11-28T"]
         {

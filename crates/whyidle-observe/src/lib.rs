@@ -52,6 +52,8 @@ mod watch;
 
 pub use missing::Missing;
 pub use permission::stack_permission;
+#[cfg(unix)]
+pub use recorder::Private;
 pub use recorder::{About, Recorder, Shelf};
 pub use scratch::Scratch;
 pub use watch::{Flow, Options, Progress, Summary, Watch};

@@ -64,9 +64,46 @@ impl Shelf for PathBuf {
     }
 
     fn whole(&mut self, name: &'static str, text: &str) -> io::Result<()> {
-        let draft = self.join(format!(".{name}.new"));
-        fs::write(&draft, text)?;
-        fs::rename(&draft, self.join(name))
+        replace(self, name, text, |path| File::create(path))
+    }
+}
+
+/// Writes a file beside where it belongs, then puts it there: whoever reads it reads one text or the other.
+fn replace(dir: &Path, name: &str, text: &str, make: fn(&Path) -> io::Result<File>) -> io::Result<()> {
+    let draft = dir.join(format!(".{name}.new"));
+    make(&draft)?.write_all(text.as_bytes())?;
+    fs::rename(&draft, dir.join(name))
+}
+
+/// A folder whose files are for this user alone, whatever the mask of the process says.
+#[cfg(unix)]
+#[derive(Clone, Debug)]
+pub struct Private(pub PathBuf);
+
+#[cfg(unix)]
+impl Private {
+    /// Makes or empties a file that others cannot read.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn create(path: &Path) -> io::Result<File> {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        // One that was there before keeps its mode.
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        Ok(file)
+    }
+}
+
+#[cfg(unix)]
+impl Shelf for Private {
+    fn file(&mut self, name: &'static str) -> io::Result<Box<dyn Write>> {
+        Ok(Box::new(Self::create(&self.0.join(name))?))
+    }
+
+    fn whole(&mut self, name: &'static str, text: &str) -> io::Result<()> {
+        replace(&self.0, name, text, Self::create)
     }
 }
 

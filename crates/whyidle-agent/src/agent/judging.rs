@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use whyidle_diagnosis::Message;
+use whyidle_observe::Private;
 use whyidle_observe::clock::seconds;
 
 use super::{Agent, CLOSE_SLOTS, MOST_CHANGES, News, OLD};
@@ -82,7 +83,7 @@ impl<S: Source> Agent<S> {
         self.news.push(news);
         if let Some(dir) = self.segment.as_ref().and_then(Segment::dir) {
             // That it cannot be marked costs it its place at the end of the queue, nothing else.
-            let _ = std::fs::write(dir.join(CHANGED), "");
+            let _ = Private::create(&dir.join(CHANGED));
         }
         self.describe(now);
         true

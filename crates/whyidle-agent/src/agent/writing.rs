@@ -13,25 +13,33 @@ use crate::state::RunState;
 impl<S: Source> Agent<S> {
     pub(super) fn begin_segment(&mut self, now: Moment) {
         let dir = self.ring.as_ref().map(|ring| ring.begin(now.unix_ns));
-        let dir = match dir {
-            Some(Ok(dir)) => {
-                if std::mem::take(&mut self.ring_failed) {
-                    self.news.push(News::RingRecovered);
-                }
-                Some(dir)
-            }
-            Some(Err(error)) => {
-                if !std::mem::replace(&mut self.ring_failed, true) {
-                    self.news.push(News::RingFailed(error.kind()));
-                }
-                self.state.failed("ring");
-                None
-            }
-            None => None,
+        let (dir, refused) = match dir {
+            Some(Ok(dir)) => (Some(dir), None),
+            Some(Err(error)) => (None, Some(error.kind())),
+            None => (None, None),
         };
         self.segment = Segment::begin(dir, now);
         self.last_row = i64::MIN;
         self.describe(now);
+        let Some(segment) = self.segment.as_mut() else { return };
+        // A folder can be made where nothing can be written into it.
+        let refused = refused.or_else(|| {
+            let is_bad = segment.dir().is_some() && !segment.is_sound();
+            is_bad.then(|| segment.why().unwrap_or(std::io::ErrorKind::Other))
+        });
+        match refused {
+            Some(kind) => {
+                segment.leave_disk();
+                self.state.failed("ring");
+                if !std::mem::replace(&mut self.ring_failed, true) {
+                    self.news.push(News::RingFailed(kind));
+                }
+            }
+            None if segment.dir().is_some() && std::mem::take(&mut self.ring_failed) => {
+                self.news.push(News::RingRecovered);
+            }
+            None => {}
+        }
     }
 
     pub(super) fn end_segment(&mut self, now: Moment) {

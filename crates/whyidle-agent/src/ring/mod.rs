@@ -10,10 +10,10 @@ mod segment;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-pub use read::{Entry, Told, at, list};
+pub use read::{Entry, Told, at, list, within};
 pub use segment::{Held, Segment};
 
 use whyidle_readers::samples;
@@ -53,7 +53,8 @@ impl Ring {
     pub fn open(dir: &Path, settings: RingSettings) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
         private(dir)?;
-        let lock = File::options().create(true).truncate(false).write(true).open(dir.join(LOCK))?;
+        let lock =
+            File::options().create(true).truncate(false).write(true).mode(0o600).open(dir.join(LOCK))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
@@ -84,7 +85,7 @@ impl Ring {
     pub fn begin(&self, unix_ns: i64) -> io::Result<PathBuf> {
         for second in 0..3_600 {
             let path = self.dir.join(stamp(unix_ns + second * 1_000_000_000));
-            match fs::create_dir(&path) {
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -180,13 +181,6 @@ fn is_own(dir: &Path) -> bool {
 fn size(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|about| about.len()).sum()
-}
-
-/// When a file was last written, ns of Unix time.
-pub(crate) fn written(path: &Path) -> Option<i64> {
-    let modified = fs::metadata(path).ok()?.modified().ok()?;
-    let since: Duration = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_nanos()).ok()
 }
 
 #[cfg(test)]

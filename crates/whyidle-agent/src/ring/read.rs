@@ -1,13 +1,14 @@
 //! Reads a ring back: which recordings there are, and which one covers a moment. No agent need run.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use whyidle_diagnosis::Message;
 use whyidle_readers::recording::{self, Recording};
 
-use super::{folders, size, written};
+use super::{folders, size};
 
 /// Changes that are read of one recording.
 const MOST: usize = 64;
@@ -53,14 +54,32 @@ struct Description {
     changes: Vec<serde_json::Value>,
 }
 
+/// Tables whose rows begin with their time.
+const TABLES: [&str; 3] = ["nvml.csv", "proc.csv", "system.csv"];
+/// No row is longer.
+const LONGEST_ROW: u64 = 64 << 10;
+
+/// Time of the last whole row of a table, ns of Unix time. A recording that is played is written faster than its
+/// samples are apart: when a file was written says nothing of them.
+fn last_row(path: &Path) -> Option<i64> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_ROW))).ok()?;
+    let mut tail = Vec::new();
+    file.take(LONGEST_ROW).read_to_end(&mut tail).ok()?;
+    let whole = tail.iter().rposition(|byte| *byte == b'\n')?;
+    let row = tail[..whole].rsplit(|byte| *byte == b'\n').next()?;
+    let seconds: f64 = std::str::from_utf8(row.split(|byte| *byte == b',').next()?).ok()?.parse().ok()?;
+    (seconds.is_finite() && seconds.abs() < 9e9).then_some((seconds * 1e9) as i64)
+}
+
 /// The recordings of a ring in the order of their beginnings.
 ///
 /// # Errors
 /// Where the folder cannot be read.
 pub fn list(dir: &Path) -> io::Result<Vec<Entry>> {
     let entry = |(path, from): (PathBuf, i64)| {
-        let tables = ["nvml.csv", "proc.csv", "system.csv", "stacks.jsonl"];
-        let until = tables.into_iter().filter_map(|name| written(&path.join(name))).max().unwrap_or(from);
+        let until = TABLES.into_iter().filter_map(|name| last_row(&path.join(name))).max().unwrap_or(from);
         // A description that is half written makes no recording unreadable.
         let recorded =
             recording::read_if_sound(&path, None).ok().and_then(|(found, _)| found).unwrap_or_default();
@@ -84,4 +103,13 @@ pub fn at(entries: &[Entry], unix_ns: i64) -> Option<&Entry> {
     const SLACK: i64 = 60_000_000_000;
     let entry = entries.iter().rev().find(|entry| entry.from <= unix_ns)?;
     (unix_ns <= entry.until.saturating_add(SLACK)).then_some(entry)
+}
+
+/// The recording that covers a stretch, and the moment of it to look at: the stretch's beginning, else where a
+/// recording begins in it.
+#[must_use]
+pub fn within(entries: &[Entry], from: i64, until: i64) -> Option<(&Entry, i64)> {
+    let begins =
+        || entries.iter().find(|entry| (from..=until).contains(&entry.from)).map(|entry| (entry, entry.from));
+    at(entries, from).map(|entry| (entry, from)).or_else(begins)
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 use whyidle_model::Samples;
 use whyidle_observe::node::Round;
-use whyidle_observe::{About, Recorder, Shelf};
+use whyidle_observe::{About, Private, Recorder, Shelf};
 use whyidle_readers::samples::Follower;
 
 use crate::source::Moment;
@@ -43,7 +43,7 @@ impl Tally {
 
 /// A folder, where there is one, and whoever reads along.
 struct Both {
-    dir: Option<PathBuf>,
+    dir: Option<Private>,
     pieces: Pieces,
     tally: Tally,
 }
@@ -73,7 +73,7 @@ impl Write for Twin {
 
 impl Shelf for Both {
     fn file(&mut self, name: &'static str) -> io::Result<Box<dyn Write>> {
-        let file = self.dir.as_ref().map(|dir| File::create(dir.join(name)));
+        let file = self.dir.as_ref().map(|dir| Private::create(&dir.0.join(name)));
         let file = match file {
             Some(Ok(file)) => Some(file),
             Some(Err(error)) => {
@@ -87,7 +87,7 @@ impl Shelf for Both {
 
     fn whole(&mut self, name: &'static str, text: &str) -> io::Result<()> {
         let Some(dir) = self.dir.as_mut() else { return Ok(()) };
-        let before = fs::metadata(dir.join(name)).map_or(0, |about| about.len());
+        let before = fs::metadata(dir.0.join(name)).map_or(0, |about| about.len());
         let result = dir.whole(name, text);
         let is_written = result.is_ok();
         self.tally.note(result, text.len());
@@ -124,10 +124,31 @@ impl Segment {
     #[must_use]
     pub fn begin(dir: Option<PathBuf>, began: Moment) -> Option<Self> {
         let (pieces, tally) = (Pieces::default(), Tally::default());
-        let shelf = Both { dir: dir.clone(), pieces: Rc::clone(&pieces), tally: tally.clone() };
+        let shelf = Both { dir: dir.clone().map(Private), pieces: Rc::clone(&pieces), tally: tally.clone() };
         // This shelf refuses nothing.
         let recorder = Recorder::on(Box::new(shelf)).ok()?;
         Some(Self { recorder, follower: Follower::default(), pieces, tally, dir, told: false, began })
+    }
+
+    /// Whether the disk took what was written so far; that of a beginning: its headers and its description.
+    pub fn is_sound(&mut self) -> bool {
+        self.recorder.flush();
+        self.tally.is_sound()
+    }
+
+    /// Goes on without its folder, which took nothing: it is removed.
+    pub fn leave_disk(&mut self) {
+        self.told = true;
+        if let Some(dir) = self.dir.take() {
+            // What cannot be removed is the next one's to overwrite.
+            let _ = fs::remove_dir_all(dir);
+        }
+    }
+
+    /// The first failure of the disk.
+    #[must_use]
+    pub fn why(&self) -> Option<io::ErrorKind> {
+        self.tally.failed.borrow().as_ref().map(io::Error::kind)
     }
 
     /// Writes a round, and reads it along.
@@ -164,7 +185,7 @@ impl Segment {
 
     /// The first failure of the disk, once. What was written before it stays; nothing more is.
     pub fn failure(&mut self) -> Option<io::ErrorKind> {
-        let kind = self.tally.failed.borrow().as_ref().map(io::Error::kind)?;
+        let kind = self.why()?;
         (!std::mem::replace(&mut self.told, true)).then_some(kind)
     }
 
