@@ -10,12 +10,16 @@ Whatever is not there is said to be skipped. Traffic stays on this machine. `WHY
 import argparse
 import contextlib
 import csv
+import http.client
 import json
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
 import alerting
 import contract
@@ -23,7 +27,7 @@ import manifests
 import ranking
 import replay
 from checks import Report, Skipped, check
-from server import OPENER, Prometheus, find, free_port, until
+from server import OPENER, Prometheus, find, free_port, identity, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "crates/whyidle/tests/recordings"
@@ -40,8 +44,8 @@ def standin(program):
 
 
 @contextlib.contextmanager
-def agent(program, *more):
-    """The agent of this program on a free port; its address. Cards come from a recording, by the stand-in for NVML."""
+def agent(program, *more, answers=None):
+    """The agent of this program on a free port; its address. `answers`: whether it does, where that takes more than asking. Cards come from a recording, by the stand-in for NVML."""
     nvml = standin(program)
     cards = {"WHYIDLE_NVML": str(nvml), "WHYIDLE_STANDIN": str(RECORDED)} if nvml.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
@@ -49,13 +53,15 @@ def agent(program, *more):
         process = subprocess.Popen([program, "agent", "--listen", address, "--ring", folder, *more],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **cards})
         try:
-            def answers():
+            def is_up():
                 check(process.poll() is None, f"the agent ended: {process.stderr.read() if process.poll() is not None else ''}")
+                if answers:
+                    return answers(address)
                 try:
                     return OPENER.open(f"http://{address}/metrics", timeout=5).status == 200
                 except OSError:
                     return False
-            until(answers, "the agent answers")
+            until(is_up, "the agent answers")
             yield address
         finally:
             process.terminate()
@@ -70,6 +76,49 @@ def needs_agent(program):
     """Skips where the program was built without."""
     if subprocess.run([program, "agent", "--help"], capture_output=True).returncode != 0:
         raise Skipped("this program has no `whyidle agent`: the target is a file")
+
+
+def guarded_agent(program):
+    """The agent behind TLS and a token: a client without either gets nothing, and Prometheus, configured with both, scrapes it."""
+    needs_agent(program)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        cert, key = identity(folder, "agent")
+        token = folder / "token"
+        token.write_text("a-token-of-32-characters-for-this\n")
+        secured = ["--tls-cert", str(cert), "--tls-key", str(key), "--token-file", str(token)]
+        context = ssl.create_default_context(cafile=cert)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+
+        def status(url, asked=opener, **headers):
+            try:
+                return asked.open(urllib.request.Request(url, headers=headers), timeout=5).status
+            except urllib.error.HTTPError as error:
+                return error.code
+            except (OSError, http.client.HTTPException):
+                return None
+
+        right = {"Authorization": f"Bearer {token.read_text().strip()}"}
+        with agent(program, *secured, answers=lambda address: status(f"https://{address}/metrics", **right) == 200) as address:
+            url = f"https://{address}/metrics"
+            check(status(url) == 401, "without the token")
+            check(status(url, Authorization="Bearer another-token-of-32-characters") == 401, "with another token")
+            check(status(url, asked=OPENER, **right) is None, "trusted without knowing the certificate")
+            check(status(f"http://{address}/metrics", asked=OPENER, **right) != 200, "without TLS")
+            config = alerting.configured(folder, address, alerting.RULES)
+            text = config.read_text()
+            job = "\n  - job_name: whyidle\n"
+            check(text.count(job) == 1, "the job whyidle is in the configuration once")
+            config.write_text(text.replace(job, f"""{job}    scheme: https
+    authorization: {{credentials_file: {token}}}
+    tls_config: {{ca_file: {cert}}}
+"""))
+            if not (find("prometheus") and find("promtool")):
+                print("skipped: no prometheus to scrape it; Python's client was served")
+                return
+            with Prometheus(config) as server:
+                until(lambda: server.query(f'up{{instance="{address}"}} == 1'), "the agent is scraped over TLS with its token")
+                until(lambda: server.query("whyidle_agent_series"), "its series are stored")
 
 
 def recordings_are_replayed(program):
@@ -147,6 +196,7 @@ def main():
     report.run("rules ask for what is exported", contract.rules_use_it)
     report.run("the book explains every metric and alert", contract.book_explains_it)
     manifests.run(report, program)
+    report.run("an agent with TLS and a token answers whoever shows it", guarded_agent, program)
     if find("prometheus") and find("promtool"):
         report.run("configuration and rules are sound", alerting.files_are_sound)
         report.run("every alert fires, keeps still and resolves", alerting.every_alert_is_tested)

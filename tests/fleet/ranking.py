@@ -4,13 +4,12 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import tempfile
 import time
 
 from checks import Skipped, check, ran
-from server import Prometheus, find, free_port
+from server import Prometheus, find, free_port, identity
 
 HOUR = 3600
 STEP = 60
@@ -157,15 +156,10 @@ def errors_come_with_a_hint(program, server):
 def trusts_whom_it_is_told_to(program):
     """Over TLS: the certificate that is named is trusted, with a token too; another one, or none, is not."""
     needs_fleet(program)
-    openssl = shutil.which("openssl")
-    if not openssl:
-        raise Skipped("there is no openssl to make certificates")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name in ["own", "other"]:
-            ran(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-addext",
-                "basicConstraints=critical,CA:FALSE", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem")
+            identity(folder, name)
         (folder / "token").write_text("geheim\n")
         (folder / "prometheus.yml").write_text("global: {scrape_interval: 1m}\n")
         with Prometheus(folder / "prometheus.yml", identity=(folder / "own.pem", folder / "own.key")) as server:

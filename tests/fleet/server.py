@@ -15,7 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from checks import Failed
+from checks import Failed, Skipped, ran
 
 PATIENCE_S = 20
 # No proxy between a test and this machine.
@@ -44,6 +44,18 @@ def until(holds, what, patience_s=PATIENCE_S):
         if time.monotonic() > end:
             raise Failed(f"not within {patience_s} s: {what}")
         time.sleep(0.05)
+
+
+def identity(folder, name):
+    """A certificate for this machine, signed by itself, and its key."""
+    openssl = shutil.which("openssl")
+    if not openssl:
+        raise Skipped("there is no openssl to make certificates")
+    cert, key = folder / f"{name}.pem", folder / f"{name}.key"
+    ran(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-addext",
+        "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", cert)
+    return cert, key
 
 
 class Target:
