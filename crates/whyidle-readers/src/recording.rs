@@ -87,6 +87,8 @@ pub struct Recording {
     pub stages: Option<u32>,
     /// The processes that drive GPUs, as `pids` lists them.
     pub drivers: Vec<Driver>,
+    /// The job of processes, where it was recorded of each: an agent watches whatever runs on its node.
+    pub jobs: BTreeMap<u32, String>,
     /// The command line of processes, where it was recorded of each.
     pub commands: BTreeMap<u32, Vec<String>>,
     /// When the run was steady and undisturbed, Unix seconds.
@@ -118,6 +120,17 @@ pub struct Driver {
     pub rank: Option<u32>,
     /// Physical number of its GPU, where the recorder could tell.
     pub gpu: Option<u32>,
+}
+
+impl Recording {
+    /// The processes that drive GPUs are programs of their own: of different jobs, or no ranks of one.
+    #[must_use]
+    pub fn holds_several_programs(&self) -> bool {
+        let job = |driver: &Driver| self.jobs.get(&driver.pid);
+        let [first, others @ ..] = &self.drivers[..] else { return false };
+        let is_apart = |one: &Driver| job(one) != job(first) || first.rank.is_none() || one.rank.is_none();
+        !self.jobs.is_empty() && others.iter().any(is_apart)
+    }
 }
 
 /// Reads what `dir` says of the process with number `rank`: `recording_rank<N>.json` or
@@ -242,6 +255,7 @@ fn from_json(value: &Value) -> Recording {
                 gpu: driven::gpu_index(value, Some(pid)),
             })
             .collect(),
+        jobs: driven::jobs(value),
         commands: driven::commands(value),
         steady: f.seconds("steady_from").zip(f.seconds("steady_until")).filter(|(from, until)| from < until),
         missing: driven::missing(value),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whyidle_analysis::signals::{Hints, Signals, drivers, signals};
 use whyidle_diagnosis::{
-    Input, Known, Message, QualityNote, Refusal, Run, Verdict, add_samples, judge_recording,
+    Arg, Input, Known, Message, QualityNote, Refusal, Run, Verdict, add_samples, judge_recording,
     refuse_given_step,
 };
 use whyidle_model::{Samples, Severity, Trace};
@@ -22,6 +22,8 @@ struct Watched {
     known: Known,
     run: Run,
     inputs: Vec<Input>,
+    /// Its programs have nothing to do with each other: their processes.
+    apart: Vec<u32>,
 }
 
 /// The verdict of the recording in `dir`.
@@ -97,6 +99,9 @@ fn of_watched(
     dir: &Path,
     output: &Output,
 ) -> Result<Verdict, NoVerdict> {
+    if let [first, ..] = watched.apart[..] {
+        return Err(NoVerdict::Refused(Box::new(several(dir, first, &watched))));
+    }
     let path = dir.display().to_string();
     match find_traces(dir) {
         Ok(_) => {}
@@ -130,6 +135,25 @@ fn of_watched(
     }
 }
 
+/// Programs of a node that an agent watched are no ranks of one job: one of them has to be picked.
+fn several(dir: &Path, first: u32, watched: &Watched) -> Refusal {
+    let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let ring = full.parent().map(|ring| ring.display().to_string()).unwrap_or_default();
+    let words = ["whyidle", "agent", "--ring", &ring, "--at", &name, "--pid", &first.to_string()];
+    let command = whyidle_experiment::result::shown(&words.map(str::to_owned), &Default::default(), &[]);
+    let pids = watched.apart.iter().map(|pid| Arg::Name(pid.to_string())).collect();
+    Refusal {
+        code: "several-programs",
+        reason: Message::new("refusal-several-programs")
+            .count("count", watched.apart.len())
+            .with("pids", Arg::List(pids)),
+        hint: Message::new("refusal-several-programs-hint").name("command", command),
+        inputs: watched.inputs.clone(),
+        quality: Vec::new(),
+    }
+}
+
 fn without_trace(watched: Watched, refusal: Refusal, path: &str) -> Result<Verdict, NoVerdict> {
     let inputs = refusal.inputs.iter().cloned().chain(watched.inputs).collect();
     let judged = judge_recording(&watched.signals, &watched.known, &watched.run, inputs, path);
@@ -157,6 +181,7 @@ fn read(dir: &Path, others: &Samples, step_ms: Option<f64>) -> Result<Watched, R
     if recorded.drivers.is_empty() {
         recorded.drivers = undescribed(&found.samples);
     }
+    let apart = if recorded.holds_several_programs() { recorded.pids.clone() } else { Vec::new() };
     let (signals, rank) = the_one_waited_for(&found.samples, &recorded);
     let input = |(name, rows): &(&str, u64)| Input {
         path: dir.join(name).display().to_string(),
@@ -168,7 +193,7 @@ fn read(dir: &Path, others: &Samples, step_ms: Option<f64>) -> Result<Watched, R
     let rows = found.files.iter().map(|(_, rows)| rows).sum();
     let unread = found.unread.iter().map(|&name| name.to_owned()).collect();
     let run = Run { rank, dropped: found.dropped, rows, undescribed: is_damaged, unread, ..run };
-    Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect() })
+    Ok(Watched { signals, known, run, inputs: found.files.iter().map(input).collect(), apart })
 }
 
 /// Takes from `others` what `own` has nothing of.

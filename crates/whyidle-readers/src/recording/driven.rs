@@ -43,6 +43,16 @@ pub(super) fn rank(value: &Value, pid: u32) -> Option<u32> {
     u32::try_from(own.next()?.get("rank")?.as_u64()?).ok()
 }
 
+/// The job of each process that has one.
+pub(super) fn jobs(value: &Value) -> BTreeMap<u32, String> {
+    let list = value.get("processes").and_then(Value::as_array).into_iter().flatten();
+    let one = |process: &Value| {
+        let pid = u32::try_from(process.get("pid")?.as_u64()?).ok()?;
+        Some((pid, process.get("job")?.as_str()?.to_owned()))
+    };
+    list.filter_map(one).collect()
+}
+
 /// Processes on the GPUs that are not the program's. Only for GPUs whose list names one of the program too: elsewhere,
 /// as in a container, the driver's numbers of processes are not the recorder's.
 pub(super) fn others_on_gpu(value: &Value) -> Vec<(u32, u32, Option<u64>)> {

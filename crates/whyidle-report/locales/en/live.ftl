@@ -255,6 +255,8 @@ note-trace-refused = The trace carries no verdict ({ $reason }); this one rests 
 
 refusal-no-samples = There is neither a trace nor samples of a GPU or of a program's stacks.
 refusal-no-samples-hint = Record with `whyidle attach PID` or `whyidle run -- COMMAND`, or give a directory with a profiler trace.
+refusal-several-programs = This is a recording of { $count } programs that have nothing to do with each other: { $pids }.
+refusal-several-programs-hint = Pick one: `{ $command }`
 refusal-too-few-samples = The program was watched too briefly to say anything about shares of its time.
 refusal-too-few-samples-hint = Watch it longer: `--for 30s`. Stacks at the default rate take some ten seconds.
 refusal-ended = The program ended after { $time }: too little was seen of it for a verdict.

@@ -232,6 +232,8 @@ note-trace-refused = trace 不足以下结论（{ $reason }）；以下结论基
 
 refusal-no-samples = 既没有 trace，也没有 GPU 或调用栈的采样。
 refusal-no-samples-hint = 用 `whyidle attach PID` 或 `whyidle run -- COMMAND` 记录，或者给出含有 profiler trace 的目录。
+refusal-several-programs = 这份记录里有 { $count } 个互不相关的程序：{ $pids }。
+refusal-several-programs-hint = 请选定一个：`{ $command }`
 refusal-too-few-samples = 观察时间太短，无法判断时间花在哪里。
 refusal-too-few-samples-hint = 观察久一点：`--for 30s`。按默认频率采集调用栈需要十来秒。
 refusal-ended = 程序在 { $time } 后结束：看到的内容太少，不足以下结论。
