@@ -9,7 +9,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use whyidle_diagnosis::Message;
 
-use crate::http::{Listen, ListenError, TlsFiles, Token};
+use crate::http::{Listen, ListenError, TlsFiles, Token, open_regular};
 
 /// The port that is listened on by default.
 pub const PORT: u16 = 9_401;
@@ -121,6 +121,9 @@ pub enum SettingsError {
     /// Nobody can listen so.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// Read anew, they would ask clients for less than before.
+    #[error("they name no token, or no certificate, where one holds")]
+    Weaker,
     /// A certificate without a key, or a key without a certificate.
     #[error("certificate and key belong together")]
     HalfTls,
@@ -139,6 +142,7 @@ impl SettingsError {
                 .name("reason", reason),
             Self::Listen(error) => error.message(),
             Self::HalfTls => Message::new("agent-half-tls"),
+            Self::Weaker => Message::new("agent-weaker"),
         }
     }
 
@@ -160,7 +164,7 @@ impl Settings {
     /// Where it cannot be read or makes no sense.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let mut text = String::new();
-        std::fs::File::open(path)
+        open_regular(path)
             .and_then(|file| file.take(LARGEST).read_to_string(&mut text))
             .map_err(|error| SettingsError::Unread { path: path.to_owned(), error })?;
         toml::from_str(&text).map_err(|error| {
@@ -171,6 +175,18 @@ impl Settings {
             let reason = line.map_or(reason.clone(), |line| format!("line {line}: {reason}"));
             SettingsError::Odd { path: path.to_owned(), reason }
         })
+    }
+
+    /// That these may take the place of `held` while it runs: nobody loses a token or a certificate by a file that was
+    /// emptied.
+    ///
+    /// # Errors
+    /// Where they may not.
+    pub fn may_follow(&self, held: &Self) -> Result<(), SettingsError> {
+        let drops = |had: &Option<PathBuf>, has: &Option<PathBuf>| had.is_some() && has.is_none();
+        let is_weaker =
+            drops(&held.token_file, &self.token_file) || drops(&held.tls_certificate, &self.tls_certificate);
+        if is_weaker { Err(SettingsError::Weaker) } else { Ok(()) }
     }
 
     /// How to listen.
@@ -209,6 +225,13 @@ mod tests {
             let error = Settings::read(&path).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(error.contains("line 2") && error.contains("at least 1"), "{none}: {error}");
         }
+        std::fs::write(&path, "tls_key = \"k\"")?;
+        let held = Settings { token_file: Some(path.clone()), ..Settings::default() };
+        std::fs::write(&path, "")?;
+        let emptied = Settings::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert!(matches!(emptied.may_follow(&held), Err(SettingsError::Weaker)));
+        assert!(held.may_follow(&held).is_ok() && held.may_follow(&emptied).is_ok());
+        assert!(matches!(Settings::read(Path::new("/dev/zero")), Err(SettingsError::Unread { .. })));
         std::fs::write(&path, "tls_key = \"k\"")?;
         let half = Settings::read(&path).and_then(|settings| settings.listen().map(drop));
         assert!(matches!(half, Err(SettingsError::HalfTls)));

@@ -212,21 +212,8 @@ pub(crate) struct ServeOptions {
     /// A folder with recordings and traces
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Address and port; others than this machine need a token
-    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = crate::serve::ADDRESS)]
-    pub(crate) listen: std::net::SocketAddr,
-    /// Ask for the token in this file, as a bearer or as the password of any user
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Encrypt with this certificate, PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key, PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// Another name under which browsers may ask for it; repeatable
-    #[arg(long, value_name = "HOST", hide_short_help = true)]
-    pub(crate) name: Vec<String>,
+    #[command(flatten)]
+    pub(crate) listening: crate::listening::Listening,
     /// Open it in the browser
     #[arg(long)]
     pub(crate) open: bool,

@@ -21,6 +21,8 @@ mod fleet;
 mod generate;
 #[cfg(target_os = "linux")]
 mod list;
+#[cfg(any(feature = "serve", all(feature = "agent", target_os = "linux")))]
+mod listening;
 #[cfg(target_os = "linux")]
 mod live;
 mod near;

@@ -13,6 +13,7 @@ use whyidle_report::{Catalog, Lang, Shelved, Start, render_html, render_notice, 
 
 use crate::args::ServeOptions;
 use crate::evidence;
+use crate::listening::Listening;
 use crate::output::{Output, in_words};
 use crate::{REACHED, UNREADABLE, experiment, page};
 
@@ -48,8 +49,10 @@ fn served(options: &ServeOptions, output: &Output) -> Result<u8, u8> {
         output.error(&error.message(), error.hint().as_ref());
         UNREADABLE
     };
-    let server = listen(options).and_then(|listen| start(&listen, pages)).map_err(refused)?;
-    let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
+    let listen = listen(&options.listening).map_err(refused)?;
+    let server = start(&listen, pages).map_err(refused)?;
+    crate::listening::warn(&listen, output);
+    let scheme = if listen.tls.is_some() { "https" } else { "http" };
     let address = format!("{scheme}://{}/", server.address());
     output.say(&Message::new("cli-serve-at").name("address", &address));
     if options.open {
@@ -74,7 +77,7 @@ fn stopping() -> impl Fn() -> bool {
     || false
 }
 
-fn listen(options: &ServeOptions) -> Result<Listen, whyidle_agent::http::ListenError> {
+fn listen(options: &Listening) -> Result<Listen, whyidle_agent::http::ListenError> {
     let token = options.token_file.as_deref().map(Token::from_file).transpose()?;
     let tls = options.tls_cert.clone().zip(options.tls_key.clone());
     Ok(Listen {
@@ -82,13 +85,12 @@ fn listen(options: &ServeOptions) -> Result<Listen, whyidle_agent::http::ListenE
         tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
         names: options.name.clone(),
         limits: Limits { request: SLOWEST, ..Limits::default() },
-        ..Listen::on(options.listen)
+        ..Listen::on(options.listen.unwrap_or(ADDRESS))
     })
 }
 
 /// Where it listens unless told otherwise.
-pub(crate) const ADDRESS: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7321);
+const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7321);
 
 /// What is shown.
 struct Shown {

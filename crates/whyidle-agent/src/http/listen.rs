@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +15,17 @@ use super::ListenError;
 const SHORTEST: usize = 16;
 /// A file with a longer one is no file with a token.
 const LONGEST: usize = 4_096;
+
+/// Opens a file; a pipe or a device would keep whoever reads it waiting.
+///
+/// # Errors
+/// Where it is no file, or cannot be read.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
+}
 
 /// A secret that a client must show. It is never printed.
 #[derive(Clone)]
@@ -44,7 +55,7 @@ impl Token {
         let unread = |error| ListenError::File { path: path.to_owned(), error };
         let mut text = String::new();
         let most = u64::try_from(LONGEST + 1).unwrap_or(u64::MAX);
-        File::open(path).and_then(|file| file.take(most).read_to_string(&mut text)).map_err(unread)?;
+        open_regular(path).and_then(|file| file.take(most).read_to_string(&mut text)).map_err(unread)?;
         Self::new(&text)
     }
 
@@ -118,9 +129,40 @@ impl Listen {
         Self::on(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
     }
 
+    /// A token crosses a network that others may listen to.
+    #[must_use]
+    pub fn shows_its_token(&self) -> bool {
+        self.token.is_some() && self.tls.is_none() && !self.address.ip().is_loopback()
+    }
+
     /// On an address, with nothing else set.
     #[must_use]
     pub fn on(address: SocketAddr) -> Self {
         Self { address, token: None, tls: None, names: Vec::new(), limits: Limits::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_others_could_read_is_known() -> Result<(), Box<dyn std::error::Error>> {
+        let token = || Token::new("a-token-of-24-characters").ok();
+        let tls = || Some(TlsFiles { certificate: PathBuf::new(), key: PathBuf::new() });
+        let on =
+            |address: &str| -> Result<Listen, std::net::AddrParseError> { Ok(Listen::on(address.parse()?)) };
+        assert!(Listen { token: token(), ..on("0.0.0.0:1")? }.shows_its_token());
+        assert!(Listen { token: token(), ..on("[2001:db8::1]:1")? }.shows_its_token());
+        assert!(!Listen { token: token(), tls: tls(), ..on("0.0.0.0:1")? }.shows_its_token());
+        assert!(!Listen { token: token(), ..on("[::1]:1")? }.shows_its_token());
+        assert!(!on("127.0.0.1:1")?.shows_its_token());
+        Ok(())
+    }
+
+    #[test]
+    fn a_device_is_no_file_with_a_token() {
+        let error = Token::from_file(Path::new("/dev/zero")).err();
+        assert!(matches!(error, Some(ListenError::File { .. })), "{error:?}");
     }
 }

@@ -24,6 +24,7 @@ pub use axum::Router;
 use tokio::sync::watch;
 
 pub use error::ListenError;
+pub(crate) use listen::open_regular;
 pub use listen::{Limits, Listen, TlsFiles, Token};
 
 use guard::Guard;

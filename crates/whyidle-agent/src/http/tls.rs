@@ -8,13 +8,16 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{Error, ServerConfig};
 
-use super::{ListenError, TlsFiles};
+use super::{ListenError, TlsFiles, open_regular};
 
 /// What answers the handshake.
 pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ListenError> {
     let refused =
         |path: &std::path::Path, reason: String| ListenError::Certificate { path: path.to_owned(), reason };
     let certificate = |error: String| refused(&files.certificate, error);
+    for path in [&files.certificate, &files.key] {
+        open_regular(path).map_err(|error| refused(path, error.to_string()))?;
+    }
     let chain = CertificateDer::pem_file_iter(&files.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| certificate(error.to_string()))?;

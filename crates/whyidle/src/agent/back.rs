@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
 use whyidle_agent::ring::{self, Entry};
 use whyidle_agent::settings::Settings;
-use whyidle_agent::time::{parse, written_out};
+use whyidle_agent::time::{parse_stretch, written_out};
 use whyidle_diagnosis::{Arg, Message};
 use whyidle_observe::clock;
 use whyidle_readers::samples;
 use whyidle_report::{Item, Mark, render_items};
 
 use super::AgentOptions;
+use crate::args::Format;
 use crate::output::Output;
 use crate::show::{NoVerdict, show};
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose};
@@ -34,9 +36,9 @@ pub(crate) fn run(options: &AgentOptions, settings: &Settings, output: &Output) 
         }
     };
     match &options.at {
-        None => list(dir, &entries, output),
-        Some(text) => match parse(text, clock::now_ns()) {
-            Some(unix_ns) => at(&entries, unix_ns, options, dir, output),
+        None => list(dir, &entries, options.format(), output),
+        Some(text) => match parse_stretch(text, clock::now_ns()) {
+            Some(stretch) => at(&entries, stretch, options, dir, output),
             None => {
                 let error = Message::new("agent-no-time").name("text", text);
                 output.error(&error, Some(&Message::new("agent-no-time-hint")));
@@ -50,7 +52,16 @@ fn name(entry: &Entry) -> String {
     entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn list(dir: &Path, entries: &[Entry], output: &Output) -> u8 {
+fn list(dir: &Path, entries: &[Entry], format: Format, output: &Output) -> u8 {
+    if format == Format::Json {
+        let text = serde_json::to_string_pretty(&figures(entries)).unwrap_or_default();
+        return output.data(&format!("{text}\n"), REACHED);
+    }
+    if format == Format::Md {
+        let line = |item: &Item| format!("- {}\n", output.catalog.message(&item.text));
+        let text: String = entries.iter().flat_map(items).map(|item| line(&item)).collect();
+        return output.data(&text, REACHED);
+    }
     let items: Vec<Item> = entries.iter().flat_map(items).collect();
     let title = if items.is_empty() { "agent-ring-empty" } else { "agent-ring-title" };
     let next = match entries.last() {
@@ -59,6 +70,25 @@ fn list(dir: &Path, entries: &[Entry], output: &Output) -> u8 {
     };
     let text = render_items(&[(title, items)], &next, &output.catalog, &output.text_options(false));
     output.data(&text, REACHED)
+}
+
+/// What the list says, as figures. Times are seconds of Unix time.
+fn figures(entries: &[Entry]) -> Value {
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    let told = |told: &ring::Told| {
+        json!({
+            "t": told.t, "pid": told.pid, "job": told.job, "before_ms": told.before_ms, "after_ms": told.after_ms,
+            "what": told.what,
+        })
+    };
+    let one = |entry: &Entry| {
+        json!({
+            "name": name(entry), "path": entry.path, "from": seconds(entry.from), "until": seconds(entry.until),
+            "bytes": entry.bytes, "pids": entry.recorded.pids,
+            "changes": entry.changes.iter().map(told).collect::<Vec<_>>(),
+        })
+    };
+    json!({ "schema": "whyidle.ring/1", "recordings": entries.iter().map(one).collect::<Vec<_>>() })
 }
 
 /// A recording, and what changed in it.
@@ -84,9 +114,15 @@ fn change(told: &ring::Told) -> Message {
         .with("what", Arg::List(what))
 }
 
-fn at(entries: &[Entry], unix_ns: i64, options: &AgentOptions, dir: &Path, output: &Output) -> u8 {
-    let Some(entry) = ring::at(entries, unix_ns) else {
-        let error = Message::new("agent-not-covered").name("time", written_out(unix_ns));
+fn at(
+    entries: &[Entry],
+    (from, until): (i64, i64),
+    options: &AgentOptions,
+    dir: &Path,
+    output: &Output,
+) -> u8 {
+    let Some((entry, unix_ns)) = ring::within(entries, from, until) else {
+        let error = Message::new("agent-not-covered").name("time", written_out(from));
         let list = Message::new("agent-not-covered-hint").name("dir", dir.display().to_string());
         output.error(&error, Some(&list));
         return REFUSED;

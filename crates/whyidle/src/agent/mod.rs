@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use whyidle_agent::agent::{Agent, News};
-use whyidle_agent::http::{Server, start};
+use whyidle_agent::http::{Listen, Server, start};
 use whyidle_agent::ring::Ring;
 use whyidle_agent::settings::{Settings, SettingsError};
 use whyidle_agent::source::{Live, Replay, Source};
@@ -18,6 +18,7 @@ use whyidle_observe::launch::Orders;
 
 pub(crate) use options::AgentOptions;
 
+use crate::listening::warn;
 use crate::live::unwritten;
 use crate::output::Output;
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -32,6 +33,13 @@ pub(crate) fn run(options: &AgentOptions, output: &Output) -> u8 {
     }
     if options.replay.is_empty() {
         return watch(Live::default(), options, settings, output);
+    }
+    if let Some(missing) = options.replay.iter().find(|dir| !dir.is_dir()) {
+        let reason = missing.metadata().err().unwrap_or_else(|| std::io::ErrorKind::NotADirectory.into());
+        let path = missing.display().to_string();
+        let error = Message::new("http-file").name("path", path).name("reason", reason.to_string());
+        output.error(&error, Some(&Message::new("agent-replay-hint")));
+        return UNREADABLE;
     }
     let dirs: Vec<&Path> = options.replay.iter().map(AsRef::as_ref).collect();
     match Replay::open(&dirs, clock::now_ns(), Some(options.speed), options.for_) {
@@ -53,7 +61,7 @@ fn refused(error: &SettingsError, output: &Output) -> u8 {
 }
 
 /// Samples, judges and answers until told to end.
-fn watch(source: impl Source, options: &AgentOptions, settings: Settings, output: &Output) -> u8 {
+fn watch(source: impl Source, options: &AgentOptions, mut settings: Settings, output: &Output) -> u8 {
     let orders = Orders::take();
     let listen = match settings.listen() {
         Ok(listen) => listen,
@@ -77,6 +85,7 @@ fn watch(source: impl Source, options: &AgentOptions, settings: Settings, output
         Ok(server) => server,
         Err(error) => return refused(&error.into(), output),
     };
+    warn(&listen, output);
     let scheme = if listen.tls.is_some() { "https" } else { "http" };
     let address = format!("{scheme}://{}/metrics", server.address());
     output.say(&Message::new("agent-listening").name("address", address));
@@ -86,7 +95,7 @@ fn watch(source: impl Source, options: &AgentOptions, settings: Settings, output
     let is_long_enough = |whole: Duration| began.elapsed() >= whole;
     while !orders.to_end() && !agent.is_over() && !whole.is_some_and(is_long_enough) {
         if orders.to_reload() {
-            reload(options, &mut agent, &server, output);
+            reload(options, &mut settings, &mut agent, &server, output);
         }
         agent.turn();
         for news in agent.news() {
@@ -99,19 +108,39 @@ fn watch(source: impl Source, options: &AgentOptions, settings: Settings, output
     REACHED
 }
 
-/// Reads the settings anew; those that cannot be used leave what held before.
-fn reload<S: Source>(options: &AgentOptions, agent: &mut Agent<S>, server: &Server, output: &Output) {
+/// Reads the settings anew; those that cannot be used leave what `held` before.
+fn reload<S: Source>(
+    options: &AgentOptions,
+    held: &mut Settings,
+    agent: &mut Agent<S>,
+    server: &Server,
+    output: &Output,
+) {
     let renewed = options.settings().and_then(|settings| {
-        server.renew(&settings.listen()?)?;
-        Ok(settings)
+        settings.may_follow(held)?;
+        // The address cannot change; whether it needs a token is judged by that which is listened on.
+        let listen = Listen { address: held.listen, ..settings.listen()? };
+        server.renew(&listen)?;
+        Ok((settings, listen))
     });
     match renewed {
-        Ok(settings) => {
+        Ok((settings, listen)) => {
             agent.limit(settings.series);
             if let Some(ring) = agent.ring() {
-                ring.limit(settings.ring);
+                ring.limit(settings.ring.clone());
             }
             output.say(&Message::new("agent-reloaded"));
+            let fixed = [
+                ("listen", settings.listen != held.listen),
+                ("ring.dir", settings.ring.dir != held.ring.dir),
+            ];
+            for (name, _) in fixed.into_iter().filter(|(_, differs)| *differs) {
+                output.say(&Message::new("agent-needs-restart").name("setting", name));
+            }
+            warn(&listen, output);
+            let (listen, dir) = (held.listen, held.ring.dir.take());
+            *held = Settings { listen, ..settings };
+            held.ring.dir = dir;
         }
         Err(error) => {
             agent.failed("settings");

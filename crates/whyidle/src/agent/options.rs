@@ -1,12 +1,12 @@
 //! Options of `whyidle agent`. A file sets the same; options go before it.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use whyidle_agent::settings::{Settings, SettingsError};
 
 use crate::args::{Format, Showing};
+use crate::listening::Listening;
 use crate::values::{duration, whole};
 
 /// Options of `agent`.
@@ -18,18 +18,8 @@ use crate::values::{duration, whole};
     verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
 )]
 pub(crate) struct AgentOptions {
-    /// Where to listen; anything but this machine's own addresses needs a token [default: 127.0.0.1:9401]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<SocketAddr>,
-    /// Ask every client for the token in this file, as a bearer or as a password
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
-    /// Encrypt, with this certificate in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-    /// The certificate's private key
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    listening: Listening,
     /// Keep recordings in this folder, the oldest are removed
     #[arg(long, value_name = "DIR")]
     ring: Option<PathBuf>,
@@ -48,7 +38,7 @@ pub(crate) struct AgentOptions {
     /// List the recordings of the ring, and what changed in them
     #[arg(long, conflicts_with_all = ["at", "replay"])]
     pub(crate) list: bool,
-    /// Say what was so at this time (UTC): 03:12, 2026-11-30T03:12
+    /// Say what was so at this time (UTC), in that minute: 03:12, 2026-11-30T03:12
     #[arg(long, value_name = "TIME", conflicts_with = "replay")]
     pub(crate) at: Option<String>,
     /// Of this program, where several ran at that time
@@ -60,10 +50,10 @@ pub(crate) struct AgentOptions {
     /// How much faster than it was recorded
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, requires = "replay", hide_short_help = true, value_parser = crate::values::positive)]
     pub(crate) speed: f64,
-    /// End after this long
+    /// End after this long; of the time that is played, with --replay
     #[arg(long = "for", value_name = "TIME", value_parser = duration, hide_short_help = true)]
     pub(crate) for_: Option<Duration>,
-    /// Form of what is said of a time: text, json, or md
+    /// Form of what --list and --at say: text, json, or md
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text, hide_short_help = true)]
     format: Format,
 }
@@ -77,10 +67,12 @@ impl AgentOptions {
                 other.clone_from(path);
             }
         };
-        settings.listen = self.listen.unwrap_or(settings.listen);
-        path(&self.token_file, &mut settings.token_file);
-        path(&self.tls_cert, &mut settings.tls_certificate);
-        path(&self.tls_key, &mut settings.tls_key);
+        let own = &self.listening;
+        settings.listen = own.listen.unwrap_or(settings.listen);
+        path(&own.token_file, &mut settings.token_file);
+        path(&own.tls_cert, &mut settings.tls_certificate);
+        path(&own.tls_key, &mut settings.tls_key);
+        settings.names.extend(own.name.iter().cloned());
         path(&self.ring, &mut settings.ring.dir);
         settings.ring.megabytes = self.ring_size.unwrap_or(settings.ring.megabytes);
         settings.ring.days = self.ring_days.unwrap_or(settings.ring.days);
@@ -91,6 +83,11 @@ impl AgentOptions {
     /// Nothing is watched: the ring is read.
     pub(crate) fn looks_back(&self) -> bool {
         self.list || self.at.is_some()
+    }
+
+    /// The form of the list.
+    pub(crate) fn format(&self) -> Format {
+        self.format
     }
 
     /// How a verdict is shown.

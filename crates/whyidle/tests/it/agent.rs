@@ -13,6 +13,8 @@ use crate::watching::{eventually, kill, standin};
 struct Agent {
     child: Child,
     port: u16,
+    /// What it says after its first line.
+    said: Option<std::thread::JoinHandle<String>>,
 }
 
 impl Agent {
@@ -35,8 +37,12 @@ impl Agent {
         words.read_line(&mut line).unwrap();
         let port = line.rsplit_once("127.0.0.1:").and_then(|(_, rest)| rest.split('/').next()?.parse().ok());
         // What else it says is read, or it could not say it.
-        std::thread::spawn(move || std::io::copy(&mut words, &mut std::io::sink()));
-        Self { port: port.unwrap_or_else(|| panic!("{line}")), child }
+        let said = std::thread::spawn(move || {
+            let mut rest = String::new();
+            let _ = words.read_to_string(&mut rest);
+            rest
+        });
+        Self { port: port.unwrap_or_else(|| panic!("{line}")), child, said: Some(said) }
     }
 
     fn get(&self, path: &str, more: &str) -> String {
@@ -49,6 +55,13 @@ impl Agent {
 
     fn metrics(&self) -> String {
         self.get("/metrics", "")
+    }
+
+    /// Ends it, and gives what it said.
+    fn end_saying(mut self, signal: &str) -> String {
+        kill(self.child.id(), signal);
+        let _ = self.child.wait();
+        self.said.take().and_then(|said| said.join().ok()).unwrap_or_default()
     }
 
     /// Ends it as a service manager does; its exit status.
@@ -261,6 +274,177 @@ fn what_cannot_be_served_is_said_in_both_languages() {
     assert_eq!(odd.status, Some(2));
     assert!(odd.err.contains("line 2") && odd.err.contains("seris"), "{}", odd.err);
     assert_eq!(run(&["agent", "--list"]).status, Some(2));
+}
+
+/// Whoever can read a recording learns what a node runs: neither the mode of the ring's folder nor a mask opens it.
+#[test]
+fn recordings_are_for_their_user_alone_also_in_a_folder_that_is_open() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let dir = tempfile::tempdir().unwrap();
+    let ring = dir.path().join("ring");
+    fs::create_dir(&ring).unwrap();
+    fs::write(ring.join("somebody's"), "").unwrap();
+    fs::set_permissions(&ring, fs::Permissions::from_mode(0o755)).unwrap();
+    let recording = root().join("crates/whyidle/tests/recordings/attached_workers").display().to_string();
+    let agent = Agent::start(dir.path(), &["--replay", &recording, "--speed", "60"], &[]);
+    let folder =
+        || fs::read_dir(&ring).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir());
+    eventually("it is described", || folder().is_some_and(|folder| folder.join("recording.json").exists()));
+    assert_eq!(agent.end(), Some(0));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = folder().unwrap();
+    assert_eq!((mode(&ring), mode(&folder)), (0o755, 0o700));
+    for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        assert_eq!(mode(&entry), 0o600, "{}", entry.display());
+    }
+    assert_eq!(mode(&ring.join(".whyidle-agent.lock")), 0o600);
+}
+
+#[test]
+fn a_full_disk_is_said_once_and_leaves_no_empty_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let ring = dir.path().join("ring");
+    let config = dir.path().join("agent.toml");
+    fs::write(&config, "[ring]\nminutes = 1\n").unwrap();
+    let recording = root().join("crates/whyidle/tests/recordings/attached_workers");
+    // No file may be written to: as on a disk without room.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]).arg(env!("CARGO_BIN_EXE_whyidle"));
+    command.args(["agent", "--lang", "en", "--listen", "127.0.0.1:0", "--speed", "200", "--for", "5m"]);
+    command.arg("--ring").arg(&ring).arg("--config").arg(&config).arg("--replay").arg(&recording);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("recordings can no longer be written").count(), 1, "{said}");
+    assert!(!said.contains("can be written again"), "{said}");
+    let left: Vec<_> =
+        fs::read_dir(&ring).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A file that was emptied, or replaced by a pipe, must not open what a token guards.
+#[test]
+fn a_reload_drops_no_token_and_says_what_needs_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, token) = (dir.path().join("agent.toml"), dir.path().join("token"));
+    put(&token, "first-token-of-24-chars\n");
+    let with = |more: &str| format!("{more}token_file = \"{}\"\n", token.display());
+    put(&config, &with(""));
+    let agent = Agent::start(dir.path(), &["--lang", "en", "--config", &config.display().to_string()], &[]);
+    let shown = || agent.get("/metrics", "Authorization: Bearer first-token-of-24-chars\r\n");
+    let slips = |count: u32| {
+        kill(agent.child.id(), "-HUP");
+        eventually("the slip is counted", || shown().contains(&format!("kind=\"settings\"}} {count}\n")));
+        assert!(agent.metrics().starts_with("HTTP/1.1 401"), "after slip {count}");
+    };
+    put(&config, "");
+    slips(1);
+    fs::remove_file(&config).unwrap();
+    assert!(Command::new("mkfifo").arg(&config).status().unwrap().success());
+    slips(2);
+    fs::remove_file(&config).unwrap();
+    put(&config, &with(""));
+    fs::remove_file(&token).unwrap();
+    assert!(Command::new("mkfifo").arg(&token).status().unwrap().success());
+    slips(3);
+    fs::remove_file(&token).unwrap();
+    put(&token, "first-token-of-24-chars\n");
+    // The option goes before the file's address; its folder is not taken up while it runs.
+    put(&config, &with("listen = \"127.0.0.1:1\"\nseries = 77\n"));
+    kill(agent.child.id(), "-HUP");
+    eventually("the rest holds", || shown().contains("series_limit 77\n"));
+    assert_eq!(
+        agent.end_saying("-TERM").matches("listen changed").count(),
+        0,
+        "the option goes before the file"
+    );
+}
+
+#[test]
+fn what_lies_in_a_ring_is_looked_at_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let ring = dir.path().join("ring");
+    for name in ["20260101T000000Z", "20260102T000000Z", "20260104T000000Z"] {
+        fs::create_dir_all(ring.join(name)).unwrap();
+    }
+    let fifo = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    fifo(&ring.join("20260103T000000Z"));
+    fifo(&ring.join("20260101T000000Z/nvml.csv"));
+    fifo(&ring.join("20260102T000000Z/recording.json"));
+    std::os::unix::fs::symlink("/dev/zero", ring.join("20260104T000000Z/proc.csv")).unwrap();
+    std::os::unix::fs::symlink(root(), ring.join("20260105T000000Z")).unwrap();
+    let ring = ring.display().to_string();
+    let listed = run(&["agent", "--ring", &ring, "--list", "--format", "json"]);
+    assert_eq!(listed.status, Some(0), "{}", listed.err);
+    let value: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+    assert_eq!(
+        (value["schema"].as_str(), value["recordings"].as_array().map(Vec::len)),
+        (Some("whyidle.ring/1"), Some(0))
+    );
+    for day in 1..=5 {
+        let at = run(&["agent", "--ring", &ring, "--at", &format!("2026-01-0{day}T00:00")]);
+        assert_eq!(at.status, Some(1), "{}", at.err);
+    }
+}
+
+/// Two programs that are played, one of them with a name that steers terminals.
+#[test]
+fn several_programs_are_listed_for_their_time_and_judged_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorded = |name: &str| root().join("crates/whyidle/tests/recordings").join(name);
+    let hostile = dir.path().join("hostile");
+    fs::create_dir(&hostile).unwrap();
+    for entry in fs::read_dir(recorded("attached_gc")).unwrap().map(|entry| entry.unwrap()) {
+        fs::copy(entry.path(), hostile.join(entry.file_name())).unwrap();
+    }
+    let text = fs::read_to_string(hostile.join("recording.json")).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    value["command"] = serde_json::json!(["python", "a\u{1b}]0;x\u{7}\nwhyidle: forged\u{202e}b"]);
+    fs::write(hostile.join("recording.json"), value.to_string()).unwrap();
+    let mut more = vec!["--speed", "120", "--for", "5m"];
+    let (first, second) = (recorded("attached_workers").display().to_string(), hostile.display().to_string());
+    more.extend(["--replay", &first, "--replay", &second]);
+    let mut agent = Agent::start(dir.path(), &more, &[]);
+    assert_eq!(agent.child.wait().unwrap().code(), Some(0));
+    let ring = dir.path().join("ring").display().to_string();
+    let listed = run(&["agent", "--ring", &ring, "--list", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+    let entry = &value["recordings"][0];
+    let span = entry["until"].as_f64().unwrap() - entry["from"].as_f64().unwrap();
+    // What was played, however fast.
+    assert!((span - 300.0).abs() < 10.0, "{span}: {}", listed.out);
+    assert_eq!(entry["pids"].as_array().map(Vec::len), Some(2), "{}", listed.out);
+    let (name, path) = (entry["name"].as_str().unwrap(), entry["path"].as_str().unwrap());
+
+    // Which of them, in that minute, and near the end of what was played.
+    let minute = format!("{}-{}-{}T{}:{}", &name[..4], &name[4..6], &name[6..8], &name[9..11], &name[11..13]);
+    for lang in ["en", "zh"] {
+        let which = run(&["agent", "--ring", &ring, "--at", &minute, "--lang", lang]);
+        assert_eq!(which.status, Some(0), "{}", which.err);
+        assert!(which.out.contains("1000") && which.out.contains("1001"), "{}", which.out);
+        assert!(
+            !which.out.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'),
+            "{:?}",
+            which.out
+        );
+        assert!(
+            !which.out.lines().any(|line| line.trim_start().starts_with("whyidle: forged")),
+            "{}",
+            which.out
+        );
+    }
+    let one = run(&["agent", "--ring", &ring, "--at", name, "--pid", "1000"]);
+    assert_eq!(one.status, Some(0), "{}", one.err);
+    assert!(one.out.contains("for data"), "{}", one.out);
+    // Read as a recording, it does not pass for one job.
+    for (lang, words) in [("en", "nothing to do with each other"), ("zh", "互不相关")] {
+        let whole = run(&["diagnose", path, "--lang", lang]);
+        assert_eq!(whole.status, Some(1), "{}", whole.out);
+        let said = format!("{}{}", whole.out, whole.err);
+        assert!(said.contains(words) && said.contains("--pid 1000"), "{said}");
+    }
+    assert_eq!(run(&["agent", "--listen", "127.0.0.1:0", "--replay", "/nope"]).status, Some(2));
 }
 
 /// A recording that is played looks as its program did: what alerts and dashboards are tried with.
