@@ -82,13 +82,14 @@ pub(super) fn quantum(growths: &[Growth]) -> Option<f64> {
     let is_other = |other: f64| other >= SMALLEST && (other > SAME * found || found > SAME * other);
     let rival =
         judged.iter().filter(|(other, _)| is_other(*other)).map(|(_, gained)| *gained).fold(0.0, f64::max);
-    let of_gain = OF_GAIN[usize::from(is_even(&seen, found))];
+    let is_even = is_even(&seen, found);
+    let of_gain = OF_GAIN[usize::from(is_even)];
     let is_clear =
         gained > AGAINST_SMOOTH + tried.ln() && gained - rival > AGAINST_OTHERS.max(of_gain * gained);
     (is_clear
         && (SMALLEST..=LARGEST).contains(&found)
         && !is_multiple(&seen, weight, found)
-        && varies(&seen, found))
+        && (!is_even || varies(&seen, found)))
     .then_some(found)
 }
 
