@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn names_with_commas_are_quoted() {
-        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\" \"");
+        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\u{fffd}\"");
         assert_eq!(quoted("python3"), "python3");
     }
 }

@@ -312,6 +312,7 @@ fn looks(word: &str) -> String {
             !word[..*at].ends_with(|c: char| c.is_ascii_alphanumeric())
                 && rest.len() >= SHORTEST_ISSUED
                 && (*at == 0
+                    || prefix.len() > 3
                     || rest[prefix.len()..]
                         .bytes()
                         .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()))

@@ -7,6 +7,7 @@ use whyidle_agent::ring::{self, Entry};
 use whyidle_agent::settings::Settings;
 use whyidle_agent::time::{parse_stretch, written_out};
 use whyidle_diagnosis::{Arg, Message};
+use whyidle_model::harmless;
 use whyidle_observe::clock;
 use whyidle_readers::samples;
 use whyidle_report::{Item, Mark, render_items};
@@ -107,7 +108,7 @@ fn change(told: &ring::Told) -> Message {
     let ns = |ms: f64| (ms * 1e6).round() as i64;
     let what = told.what.iter().map(|text| Arg::Message(Box::new(text.clone()))).collect();
     Message::new("agent-changed")
-        .name("job", &told.job)
+        .name("job", harmless(&told.job))
         .name("pid", told.pid.to_string())
         .time("before", ns(told.before_ms))
         .time("after", ns(told.after_ms))
@@ -157,7 +158,8 @@ fn at(
 fn which(entry: &Entry, unix_ns: i64, dir: &Path, output: &Output) -> u8 {
     let one = |pid: &u32| {
         let command = entry.recorded.commands.get(pid).map(|words| words.join(" ")).unwrap_or_default();
-        let text = Message::new("agent-ring-run").name("pid", pid.to_string()).name("command", command);
+        let text =
+            Message::new("agent-ring-run").name("pid", pid.to_string()).name("command", harmless(&command));
         Item { mark: Mark::Plain, text }
     };
     let runs: Vec<Item> = entry.recorded.pids.iter().map(one).collect();
