@@ -139,7 +139,7 @@ fn is_single(seen: &[Growth], quantum: f64) -> bool {
     2 * seen.iter().filter(is_alone).count() > seen.len()
 }
 
-/// The time between samples varies by less than an eighth of the time between batches: samples may keep in step.
+/// The time between samples varies by less than a sixth of the time between batches: samples may keep in step.
 fn is_even(seen: &[Growth], quantum: f64) -> bool {
     let mut over: Vec<i64> = seen.iter().map(|growth| growth.over_ns).collect();
     over.sort_unstable();
@@ -148,7 +148,7 @@ fn is_even(seen: &[Growth], quantum: f64) -> bool {
     let (bytes, all) = seen
         .iter()
         .fold((0.0, 0.0), |(bytes, all), growth| (bytes + growth.bytes, all + growth.over_ns as f64));
-    apart / over.len() as f64 * bytes / all.max(1.0) < quantum / 8.0 && !is_single(seen, quantum)
+    apart / over.len() as f64 * bytes / all.max(1.0) < quantum / 6.0 && !is_single(seen, quantum)
 }
 
 /// The chance that of `all` at least `some` are so where each is by `chance`.
