@@ -15,6 +15,7 @@
 //! * [`written`] – files that are written, whole or not at all.
 //! * [`progress`] – steps and losses, as a program prints them or the start-up hook writes them.
 //! * [`settings`] – one value in a program's settings file, changed in its text.
+//! * `documents` – documents of text for tokenising; with the feature `documents`.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod ascend;
@@ -22,6 +23,8 @@ mod budget;
 mod check;
 mod dcgm;
 pub mod digest;
+#[cfg(feature = "documents")]
+pub mod documents;
 mod error;
 mod find;
 pub mod flight;

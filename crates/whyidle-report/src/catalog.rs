@@ -35,6 +35,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/gate.ftl")),
             include_str!(concat!("../locales/", $folder, "/history.ftl")),
             include_str!(concat!("../locales/", $folder, "/html.ftl")),
+            include_str!(concat!("../locales/", $folder, "/tokenize.ftl")),
         ]
     };
 }

@@ -29,6 +29,8 @@ mod run;
 mod show;
 mod sql;
 mod tables;
+#[cfg(feature = "feed")]
+mod tokenize;
 #[cfg(feature = "tui")]
 mod top;
 mod trace;
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         Some(Command::Diff(options)) => diff::run(options, &output),
         Some(Command::Export(options)) => export::run(options, &output),
         Some(Command::Sql(options)) => sql::run(options, &output),
+        #[cfg(feature = "feed")]
+        Some(Command::Tokenize(options)) => tokenize::run(options, &output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, &output),
         Some(Command::Explain { cause }) => explain::run(cause.as_deref(), &output),

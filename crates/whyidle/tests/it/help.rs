@@ -14,6 +14,7 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["top"],
         &["bench"],
         &["compare"],
+        ["compare"],
         &["sweep"],
         &["fix"],
         &["gate"],

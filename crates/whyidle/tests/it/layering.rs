@@ -28,10 +28,18 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 15] = [
+const AT_HOME: [(&str, &[&str]); 22] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
+    // Formats of documents are read where all formats are.
+    ("arrow-array", &["whyidle-readers"]),
+    ("arrow-ipc", &["whyidle-readers"]),
+    ("parquet", &["whyidle-readers"]),
+    ("zstd", &["whyidle-readers"]),
+    ("tokenizers", &["whyidle-feed"]),
+    ("pyo3", &["whyidle-python"]),
+    ("numpy", &["whyidle-python"]),
     ("saphyr-parser", &["whyidle-readers"]),
     ("toml_edit", &["whyidle-readers"]),
     // A database is a format that is read, the tables that are asked, and the history of experiments.

@@ -1,0 +1,186 @@
+//! A column of an Arrow file: the file format (Feather 2) or a stream, as `datasets` caches it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
+use whyidle_model::NoteCode;
+
+use super::Chunk;
+use super::columns::{Column, Gathered};
+use super::field::Field;
+use crate::error::ReadError;
+
+/// Bytes that are read at once.
+const BLOCK: usize = 1 << 18;
+/// Bytes of a batch of rows that is taken into memory.
+const LARGEST_BATCH: u64 = 1 << 31;
+
+/// A column of texts.
+struct Texts {
+    file: File,
+    decoder: StreamDecoder,
+    /// Read and not decoded.
+    buffer: Buffer,
+    field: Field,
+    /// The column of the batch that is handed out, and the next of its rows.
+    column: Option<(ArrayRef, usize)>,
+    row: u64,
+    read: u64,
+    is_over: bool,
+}
+
+/// Opens the column `field` of a file.
+pub(super) fn open(path: &Path, mut file: File, field: &Field) -> Result<Box<dyn Column>, ReadError> {
+    let failed = |error| ReadError::io(path, error);
+    let mut magic = Vec::new();
+    (&mut file).take(8).read_to_end(&mut magic).map_err(failed)?;
+    // The file format is a stream between its magic and its footer.
+    let start = if magic.starts_with(b"ARROW1") { 8 } else { 0 };
+    file.seek(SeekFrom::Start(start)).map_err(failed)?;
+    let mut texts = Texts {
+        file,
+        decoder: StreamDecoder::new(),
+        buffer: Buffer::default(),
+        field: field.clone(),
+        column: None,
+        row: 0,
+        read: start,
+        is_over: false,
+    };
+    let damaged = |reason: &str| ReadError::Columns { path: path.to_owned(), reason: reason.to_owned() };
+    texts.batch().map_err(failed)?.map_err(|reason| damaged(&reason))?;
+    let Some(schema) = texts.decoder.schema() else { return Err(damaged("no schema")) };
+    let is_there = schema.fields().iter().any(|column| column.name() == &field.names()[0]);
+    let is_text = texts.column.as_ref().is_none_or(|(column, _)| text_at(column, 0).is_some());
+    if !is_there || !is_text {
+        let columns = schema.fields().iter().map(|column| column.name().clone()).collect();
+        return Err(ReadError::NoColumn { path: path.to_owned(), column: field.to_string(), columns });
+    }
+    Ok(Box::new(texts))
+}
+
+/// What a row of a column holds: `None` where it is no column of texts, `Some(None)` where there is none.
+fn text_at(column: &ArrayRef, row: usize) -> Option<Option<&[u8]>> {
+    let is_there = row < column.len() && column.is_valid(row);
+    if let Some(texts) = column.as_string_opt::<i32>() {
+        return Some(is_there.then(|| texts.value(row).as_bytes()));
+    }
+    if let Some(texts) = column.as_string_opt::<i64>() {
+        return Some(is_there.then(|| texts.value(row).as_bytes()));
+    }
+    if let Some(texts) = column.as_string_view_opt() {
+        return Some(is_there.then(|| texts.value(row).as_bytes()));
+    }
+    None
+}
+
+impl Texts {
+    /// Decodes the next batch of rows; the inner error is the file's fault.
+    fn batch(&mut self) -> io::Result<Result<(), String>> {
+        let started = self.read;
+        loop {
+            while !self.buffer.is_empty() {
+                match self.decoder.decode(&mut self.buffer) {
+                    Ok(Some(batch)) => {
+                        match self.column_of(&batch) {
+                            Some(column) => self.column = Some((column, 0)),
+                            None => return Ok(Err("the column is missing".to_owned())),
+                        }
+                        return Ok(Ok(()));
+                    }
+                    Ok(None) => {}
+                    // After the stream's own end comes the footer of the file format.
+                    Err(_) if self.decoder.finish().is_ok() && self.decoder.schema().is_some() => {
+                        self.is_over = true;
+                        return Ok(Ok(()));
+                    }
+                    Err(error) => return Ok(Err(error.to_string())),
+                }
+            }
+            if self.read - started > LARGEST_BATCH {
+                return Ok(Err("a batch of rows of more than 2 GiB".to_owned()));
+            }
+            let mut bytes = Vec::new();
+            (&mut self.file).take(BLOCK as u64).read_to_end(&mut bytes)?;
+            self.read += bytes.len() as u64;
+            if bytes.is_empty() {
+                self.is_over = true;
+                return Ok(self.decoder.finish().map_err(|error| error.to_string()));
+            }
+            self.buffer = Buffer::from_vec(bytes);
+        }
+    }
+
+    fn column_of(&self, batch: &RecordBatch) -> Option<ArrayRef> {
+        let (first, rest) = self.field.names().split_first()?;
+        let mut column = batch.column_by_name(first)?.clone();
+        for name in rest {
+            column = column.as_struct_opt()?.column_by_name(name)?.clone();
+        }
+        Some(column)
+    }
+
+    /// The next batch, if there is one and the file is whole.
+    fn advance(&mut self, gathered: &mut Gathered) -> io::Result<bool> {
+        self.column = None;
+        if self.is_over {
+            return Ok(false);
+        }
+        if self.batch()?.is_err() {
+            gathered.notes.add(NoteCode::DamagedColumns, None);
+            self.is_over = true;
+        }
+        Ok(self.column.is_some())
+    }
+}
+
+impl Column for Texts {
+    fn next(&mut self, size: usize) -> io::Result<Option<Chunk>> {
+        let mut gathered = Gathered::default();
+        while gathered.size() < size {
+            match &mut self.column {
+                Some((column, next)) if *next < column.len() => {
+                    gathered.add(text_at(column, *next).flatten());
+                    *next += 1;
+                    self.row += 1;
+                }
+                _ => {
+                    if !self.advance(&mut gathered)? {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(gathered.chunk(self.row))
+    }
+
+    fn skip_to(&mut self, row: u64) -> io::Result<()> {
+        let mut left = row;
+        let mut passed = Gathered::default();
+        while left > 0 {
+            match &mut self.column {
+                Some((column, next)) if *next < column.len() => {
+                    let step = left.min((column.len() - *next) as u64);
+                    *next += step as usize;
+                    left -= step;
+                }
+                _ => {
+                    if !self.advance(&mut passed)? {
+                        break;
+                    }
+                }
+            }
+        }
+        self.row = row;
+        Ok(())
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.read
+    }
+}
