@@ -11,7 +11,7 @@ use arrow_ipc::reader::StreamDecoder;
 use whyidle_model::NoteCode;
 
 use super::Chunk;
-use super::columns::{Column, Gathered};
+use super::columns::{Column, Gathered, guarded};
 use super::field::Field;
 use crate::error::ReadError;
 
@@ -82,6 +82,10 @@ fn text_at(column: &ArrayRef, row: usize) -> Option<Option<&[u8]>> {
 impl Texts {
     /// Decodes the next batch of rows; the inner error is the file's fault.
     fn batch(&mut self) -> io::Result<Result<(), String>> {
+        guarded(|| self.decode()).unwrap_or_else(|| Ok(Err("it makes no sense".to_owned())))
+    }
+
+    fn decode(&mut self) -> io::Result<Result<(), String>> {
         let started = self.read;
         loop {
             while !self.buffer.is_empty() {

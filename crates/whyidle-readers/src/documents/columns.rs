@@ -16,6 +16,13 @@ pub(super) trait Column: Send {
     fn bytes_read(&self) -> u64;
 }
 
+/// Does what a library does with a file that may be damaged; `None` where the file breaks what the library takes for
+/// granted, and it panics: the panic is the file's fault too. It needs a build that unwinds.
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // Whatever the library was at is not used again.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
+}
+
 /// Texts of rows.
 #[derive(Default)]
 pub(super) struct Gathered {

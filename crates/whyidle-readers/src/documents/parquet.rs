@@ -5,8 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::Type;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, FileReader, Length};
@@ -14,7 +15,7 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use whyidle_model::NoteCode;
 
 use super::Chunk;
-use super::columns::{Column, Gathered};
+use super::columns::{self, Column, Gathered};
 use super::field::Field;
 use crate::error::ReadError;
 
@@ -61,6 +62,54 @@ impl ChunkReader for Ranges {
     }
 }
 
+/// Pages of which the library would think that they cannot come.
+struct Checked {
+    pages: Box<dyn PageReader>,
+    has_dictionary: bool,
+}
+
+impl PageReader for Checked {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        let wrong = |what: &str| Err(ParquetError::General(what.to_owned()));
+        match &page {
+            Some(Page::DictionaryPage { .. }) if self.has_dictionary => return wrong("two dictionaries"),
+            Some(Page::DictionaryPage { .. }) => self.has_dictionary = true,
+            Some(page) => match page.encoding() {
+                Encoding::PLAIN | Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => {}
+                Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY if self.has_dictionary => {}
+                _ => return wrong("an encoding that texts do not have, or a dictionary that is missing"),
+            },
+            None => {}
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl Iterator for Checked {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    columns::guarded(work).unwrap_or_else(|| Err(ParquetError::General("it makes no sense".to_owned())))
+}
+
 /// A column of texts.
 struct Texts {
     file: Arc<SerializedFileReader<Ranges>>,
@@ -84,7 +133,7 @@ pub(super) fn open(
     let damaged =
         |error: ParquetError| ReadError::Columns { path: path.to_owned(), reason: error.to_string() };
     let length = file.metadata().map_err(|error| ReadError::io(path, error))?.len();
-    let file = SerializedFileReader::new(Ranges { file, length }).map_err(damaged)?;
+    let file = guarded(|| SerializedFileReader::new(Ranges { file, length })).map_err(damaged)?;
     let described = file.metadata().file_metadata();
     let columns = described.schema_descr().columns();
     let is_text = |column: usize| {
@@ -143,10 +192,10 @@ impl Texts {
     }
 
     fn open_group(&self) -> Result<ColumnReaderImpl<ByteArrayType>> {
-        match self.file.get_row_group(self.group)?.get_column_reader(self.column)? {
-            ColumnReader::ByteArrayColumnReader(reader) => Ok(reader),
-            _ => Err(ParquetError::General("the column is no text in this group".to_owned())),
-        }
+        let group = self.file.get_row_group(self.group)?;
+        let column = group.metadata().column(self.column).column_descr_ptr();
+        let pages = Checked { pages: group.get_column_page_reader(self.column)?, has_dictionary: false };
+        Ok(ColumnReaderImpl::new(column, Box::new(pages)))
     }
 
     fn skip(&mut self, row: u64) -> Result<()> {
@@ -171,7 +220,7 @@ impl Column for Texts {
     fn next(&mut self, size: usize) -> io::Result<Option<Chunk>> {
         let mut gathered = Gathered::default();
         while !self.is_over && gathered.size() < size {
-            match self.read(&mut gathered) {
+            match guarded(|| self.read(&mut gathered)) {
                 Ok(rows) => {
                     self.row += rows as u64;
                     self.is_over = rows == 0;
@@ -187,7 +236,7 @@ impl Column for Texts {
 
     fn skip_to(&mut self, row: u64) -> io::Result<()> {
         self.row = row;
-        self.skip(row).map_err(io::Error::other)
+        guarded(|| self.skip(row)).map_err(io::Error::other)
     }
 
     fn bytes_read(&self) -> u64 {

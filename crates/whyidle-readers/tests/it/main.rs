@@ -3,6 +3,8 @@
 
 mod agree;
 mod ascend;
+#[cfg(feature = "documents")]
+mod documents;
 mod faults;
 mod flight;
 mod kinds;

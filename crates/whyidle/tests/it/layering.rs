@@ -11,8 +11,10 @@ use serde_json::Value;
 use crate::support::root;
 
 /// The layers from the top. Crates on one line do not know each other.
-const LAYERS: [&[&str]; 12] = [
-    &["whyidle", "whyidle-python"],
+const LAYERS: [&[&str]; 13] = [
+    // The same commands for another program.
+    &["whyidle-python"],
+    &["whyidle"],
     &["whyidle-tui", "whyidle-agent"],
     &["whyidle-report"],
     &["whyidle-experiment"],
