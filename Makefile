@@ -7,7 +7,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix book accept
+.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix bench-tokenize book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,9 @@ examples: ## write the pages of examples/ anew
 	$(CARGO) build --locked --package whyidle
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
 
-test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
-	$(CARGO) build --locked --package whyidle
+test-python: $(VENV)/ready ## the Python package: its parts, its extension, its wheel, and a real Ray of this machine
+	$(CARGO) build --locked --package whyidle --package whyidle-python --features whyidle/feed,whyidle-python/feed
+	cp "$${CARGO_TARGET_DIR:-target}/debug/lib_native.so" python/whyidle/_native.abi3.so
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
 $(VENV)/ready: requirements-test.txt
@@ -72,6 +73,10 @@ bench-fix: $(VENV)/ready ## whether fix finds the best change of five programs w
 bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
+
+bench-tokenize: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what tokenising costs against datasets.map, and reading tokens; ARGS=--small for a try
+	$(CARGO) build --locked --release --package whyidle --features feed
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/tokenizing.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en
