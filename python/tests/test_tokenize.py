@@ -279,7 +279,7 @@ def test_large_vocabularies_take_four_bytes(tmp_path):
     for form, dtype in [("nanogpt", "uint32"), ("megatron", "int32")]:
         done = tokenize(tmp_path / "in.txt", "--tokenizer", tmp_path / "t.json", "-o", tmp_path / form, "--format", form)
         assert dtype in done.stdout
-        file = TokenFile(tmp_path / form / "tokens.bin", None if form == "megatron" else dtype)
+        file = TokenFile(tmp_path / form)
         assert file.tokens.tolist() == [69999, 1, 65536] and file.dtype == np.dtype(dtype)
 
 
@@ -374,7 +374,7 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(tmp_path, models, form):
     whole = contents(tmp_path / "whole")
     rng = random.Random(1)
     kills = resumed = 0
-    while kills < 40:
+    while kills < int(os.environ.get("WHYIDLE_TEST_KILLS", "12")):
         out = tmp_path / "killed"
         shutil.rmtree(out, ignore_errors=True)
         for _ in range(200):

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use whyidle_diagnosis::{Arg, Message};
-use whyidle_feed::formats::{Format, Width};
+use whyidle_feed::formats::Format;
 use whyidle_feed::{FeedError, Settings, Summary};
 use whyidle_model::{ImportNotes, NoteCode};
 use whyidle_readers::documents::{Field, Kind, Reading};
@@ -191,12 +191,13 @@ fn written(summary: &Summary, out: &Path, output: &Output) -> String {
             .name("type", summary.dtype.name())
             .count("files", summary.files.len()),
     );
-    let first = summary.files.first().map(|file| out.join(&file.name)).unwrap_or_default();
-    let mut call = format!("whyidle.TokenDataset({:?}, 1024", first.display().to_string());
-    if summary.format == Format::Raw && summary.dtype != Width::Uint16 {
-        call += &format!(", dtype=\"{}\"", summary.dtype.name());
-    }
-    text + &line(Message::new("cli-tokenize-read").name("call", call + ")"))
+    // A folder stands for its only file.
+    let read = match &summary.files[..] {
+        [first, _, ..] => out.join(&first.name),
+        _ => out.to_owned(),
+    };
+    let call = format!("whyidle.TokenDataset({:?}, 1024)", read.display().to_string());
+    text + &line(Message::new("cli-tokenize-read").name("call", call))
 }
 
 fn count(number: u64) -> Arg {
