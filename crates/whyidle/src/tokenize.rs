@@ -19,8 +19,8 @@ use crate::{REACHED, REFUSED, UNREADABLE};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  whyidle tokenize corpus/*.jsonl.zst --tokenizer tokenizer.json --eos '<|endoftext|>' -o tokens/\n  \
-    whyidle tokenize pile.parquet --tokenizer tokenizer.json -o tokens/ --format megatron --shard-size 1G\n\n\
-    A run that was killed goes on with the same command. Read the files with whyidle.TokenDataset in Python.\n\
+    whyidle tokenize pile.parquet --tokenizer tokenizer.json -o tokens/ --format megatron\n\n\
+    After a kill the same command goes on. In Python, whyidle.TokenDataset reads the files.\n\
     Exit status: 0 written, 1 no tokens or a fault under --strict, 2 bad usage or unreadable input."
 )]
 pub(crate) struct TokenizeOptions {
