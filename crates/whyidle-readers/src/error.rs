@@ -97,7 +97,7 @@ pub enum ReadError {
         /// What it looks like.
         found: Found,
     },
-    /// A Parquet or Arrow file that cannot be read.
+    /// A file of documents, as Parquet or Arrow, that cannot be read.
     #[error("{}: {reason}", path.display())]
     Columns {
         /// The file.

@@ -130,7 +130,12 @@ impl Documents {
             _ => {}
         }
         let mut unpacked = Unpacked::new(file, &magic).map_err(failed)?;
-        let head = unpacked.peek(HEAD).map_err(failed)?;
+        let Some(head) = unpacked.peek(HEAD).map_err(failed)? else {
+            return Err(ReadError::Columns {
+                path: path.to_owned(),
+                reason: "damaged from its beginning".to_owned(),
+            });
+        };
         let kind = match wanted {
             Some(kind) => kind,
             None => told(head).map_err(|found| ReadError::NotDocuments { path: path.to_owned(), found })?,

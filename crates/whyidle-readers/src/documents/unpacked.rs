@@ -65,19 +65,19 @@ impl Unpacked {
         Ok(Self { source, read, failed })
     }
 
-    /// What comes next, at most `count` bytes and at least one unless it is the end; nothing where it is damaged.
-    pub(super) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+    /// What comes next, at most `count` bytes and at least one unless it is the end; `None` where it is damaged.
+    pub(super) fn peek(&mut self, count: usize) -> io::Result<Option<&[u8]>> {
         let failed = Arc::clone(&self.failed);
         match self.buffer() {
-            Ok(bytes) => Ok(&bytes[..bytes.len().min(count)]),
+            Ok(bytes) => Ok(Some(&bytes[..bytes.len().min(count)])),
             Err(error) if failed.load(Ordering::Relaxed) => Err(error),
-            Err(_) => Ok(&[]),
+            Err(_) => Ok(None),
         }
     }
 
     /// Skips the mark that says that a text is UTF-8.
     pub(super) fn skip_mark(&mut self) -> io::Result<()> {
-        if self.peek(3)? == b"\xef\xbb\xbf" {
+        if self.peek(3)? == Some(&b"\xef\xbb\xbf"[..]) {
             match &mut self.source {
                 Packing::Plain(source) => source.consume(3),
                 Packing::Packed(source) => source.consume(3),

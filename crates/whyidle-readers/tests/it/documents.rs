@@ -87,6 +87,8 @@ fn what_holds_no_documents_is_refused_with_its_name() {
     assert_eq!(refused(b"a\0b"), Some("read-not-documents"));
     assert_eq!(refused(b"PAR1...."), Some("read-columns"));
     assert_eq!(refused(b"ARROW1\0\0...."), Some("read-columns"));
+    assert_eq!(refused(b"\x1f\x8b\x08nonsense"), Some("read-columns"));
+    assert_eq!(refused(b"\x28\xb5\x2f\xfdnonsense"), Some("read-columns"));
     assert_eq!(refused(b"[a list] of words is a text"), None);
     let mut other = reading();
     other.field = Field::parse("id").expect("a name");
