@@ -19,12 +19,9 @@ from typing import Any
 
 import maturin
 from maturin import (  # noqa: F401
-    build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
-    prepare_metadata_for_build_editable,
-    prepare_metadata_for_build_wheel,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +41,32 @@ def build_editable(folder: str, settings: dict[str, Any] | None = None, metadata
         return str(maturin.build_editable(folder, {**(settings or {}), "build-args": f"--profile {profile}"}, metadata))
 
 
+def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
+    """The source's archive; a wheel is made of it by this backend again."""
+    with data():
+        return str(maturin.build_sdist(folder, settings))
+
+
+def prepare_metadata_for_build_wheel(folder: str, settings: dict[str, Any] | None = None) -> str:
+    """What the wheel will say of itself."""
+    with data():
+        return str(maturin.prepare_metadata_for_build_wheel(folder, settings))
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
+@contextmanager
+def data() -> Iterator[Path]:
+    """The folder of scripts in maturin's data folder, which must be there whatever maturin does."""
+    scripts = DATA / "scripts"
+    try:
+        scripts.mkdir(parents=True, exist_ok=True)
+        yield scripts
+    finally:
+        shutil.rmtree(DATA, ignore_errors=True)
+
+
 @contextmanager
 def program() -> Iterator[str]:
     """The program in maturin's data folder, for as long as the wheel is made; the profile that it was built with."""
@@ -57,10 +80,6 @@ def program() -> Iterator[str]:
     target = os.environ.get("CARGO_BUILD_TARGET", "")
     name = "whyidle.exe" if os.name == "nt" else "whyidle"
     built = Path(json.loads(about.stdout)["target_directory"], target, "debug" if profile == "dev" else profile, name)
-    scripts = DATA / "scripts"
-    try:
-        scripts.mkdir(parents=True, exist_ok=True)
+    with data() as scripts:
         shutil.copy2(built, scripts / name)
         yield profile
-    finally:
-        shutil.rmtree(DATA, ignore_errors=True)

@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::{MessageHeader, RecordBatch as Described, root_as_message};
 use whyidle_model::NoteCode;
 
 use super::Chunk;
@@ -15,10 +16,11 @@ use super::columns::{Column, Gathered, guarded};
 use super::field::Field;
 use crate::error::ReadError;
 
-/// Bytes that are read at once.
-const BLOCK: usize = 1 << 18;
-/// Bytes of a batch of rows that is taken into memory.
+/// Bytes of a batch of rows that is taken into memory, as it lies in the file, and of its description.
 const LARGEST_BATCH: u64 = 1 << 31;
+const LARGEST_HEADER: u64 = 1 << 26;
+/// A byte stands for no more than this many, packed: a run of one byte in Zstandard, 128 KiB in four bytes.
+const DENSEST: u64 = 1 << 15;
 
 /// A column of texts.
 struct Texts {
@@ -86,7 +88,6 @@ impl Texts {
     }
 
     fn decode(&mut self) -> io::Result<Result<(), String>> {
-        let started = self.read;
         loop {
             while !self.buffer.is_empty() {
                 match self.decoder.decode(&mut self.buffer) {
@@ -98,26 +99,78 @@ impl Texts {
                         return Ok(Ok(()));
                     }
                     Ok(None) => {}
-                    // After the stream's own end comes the footer of the file format.
-                    Err(_) if self.decoder.finish().is_ok() && self.decoder.schema().is_some() => {
-                        self.is_over = true;
-                        return Ok(Ok(()));
-                    }
                     Err(error) => return Ok(Err(error.to_string())),
                 }
             }
-            if self.read - started > LARGEST_BATCH {
-                return Ok(Err("a batch of rows of more than 2 GiB".to_owned()));
-            }
-            let mut bytes = Vec::new();
-            (&mut self.file).take(BLOCK as u64).read_to_end(&mut bytes)?;
-            self.read += bytes.len() as u64;
-            if bytes.is_empty() {
-                self.is_over = true;
-                return Ok(self.decoder.finish().map_err(|error| error.to_string()));
-            }
+            let bytes = match self.message()? {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => {
+                    self.is_over = true;
+                    return Ok(self.decoder.finish().map_err(|error| error.to_string()));
+                }
+                Err(reason) => return Ok(Err(reason.to_owned())),
+            };
             self.buffer = Buffer::from_vec(bytes);
         }
+    }
+
+    /// The next message, whole; `None` at the end. What it claims of its lengths is compared with what there is, before
+    /// the library allocates it.
+    fn message(&mut self) -> io::Result<Result<Option<Vec<u8>>, &'static str>> {
+        const CUT: &str = "it ends within a batch of rows";
+        if self.is_over {
+            return Ok(Ok(None));
+        }
+        let mut bytes = Vec::new();
+        let mut length = u32::MAX;
+        // The length stands by itself in files from before 2020.
+        while length == u32::MAX && bytes.len() < 8 {
+            match self.take(4, &mut bytes)? {
+                0 if bytes.is_empty() => return Ok(Ok(None)),
+                4 => {}
+                _ => return Ok(Err(CUT)),
+            }
+            let last = bytes.last_chunk().copied().unwrap_or_default();
+            length = u32::from_le_bytes(last);
+        }
+        let header = u64::from(length);
+        if header == 0 {
+            // The stream's own end; in the file format a footer follows.
+            self.is_over = true;
+            return Ok(Ok(Some(bytes)));
+        }
+        let start = bytes.len();
+        if header > LARGEST_HEADER || self.take(header, &mut bytes)? != header {
+            return Ok(Err(CUT));
+        }
+        let body_at = bytes.len();
+        let body = match root_as_message(&bytes[start..]).map(|message| u64::try_from(message.bodyLength())) {
+            Ok(Ok(body)) if body <= LARGEST_BATCH => body,
+            Ok(Ok(_)) => return Ok(Err("a batch of rows of more than 2 GiB")),
+            _ => return Ok(Err("a description of rows makes no sense")),
+        };
+        if self.take(body, &mut bytes)? != body {
+            return Ok(Err(CUT));
+        }
+        let Ok(message) = root_as_message(&bytes[start..body_at]) else {
+            return Ok(Err("a description of rows makes no sense"));
+        };
+        let described = match message.header_type() {
+            MessageHeader::RecordBatch => message.header_as_record_batch(),
+            MessageHeader::DictionaryBatch => {
+                message.header_as_dictionary_batch().and_then(|batch| batch.data())
+            }
+            _ => None,
+        };
+        let is_sound = described.is_none_or(|described| lengths_are_sound(&described, &bytes[body_at..]));
+        Ok(if is_sound { Ok(Some(bytes)) } else { Err("a length of packed rows makes no sense") })
+    }
+
+    /// Reads `count` more bytes; fewer at the end.
+    fn take(&mut self, count: u64, into: &mut Vec<u8>) -> io::Result<u64> {
+        let read = (&mut self.file).take(count).read_to_end(into)? as u64;
+        self.read += read;
+        Ok(read)
     }
 
     fn column_of(&self, batch: &RecordBatch) -> Option<ArrayRef> {
@@ -187,4 +240,22 @@ impl Column for Texts {
     fn bytes_read(&self) -> u64 {
         self.read
     }
+}
+
+/// Whether the packed buffers of a batch claim to unpack to what their bytes can.
+fn lengths_are_sound(described: &Described<'_>, body: &[u8]) -> bool {
+    if described.compression().is_none() {
+        return true;
+    }
+    described.buffers().is_none_or(|buffers| {
+        buffers.iter().all(|buffer| {
+            let bounds = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+            let packed = bounds.and_then(|(at, length)| body.get(at..at.checked_add(length)?));
+            packed.is_some_and(|packed| match packed.first_chunk().map(|claim| i64::from_le_bytes(*claim)) {
+                // -1: it is not packed.
+                None | Some(-1) => true,
+                Some(claim) => u64::try_from(claim).is_ok_and(|claim| claim / DENSEST <= packed.len() as u64),
+            })
+        })
+    })
 }
