@@ -28,12 +28,16 @@ fn reading() -> Reading {
     Reading { field: Field::parse("text").expect("a name"), kind: None, whole: false }
 }
 
-/// All that is read on from `place`, and the place of each chunk's end with the texts until then.
-fn read(
-    path: &Path,
-    place: u64,
-    size: usize,
-) -> Result<(Vec<String>, ImportNotes, Vec<(u64, usize)>), ReadError> {
+/// What is read of a file.
+struct Text {
+    texts: Vec<String>,
+    notes: ImportNotes,
+    /// Each chunk's end, and how many texts came until then.
+    places: Vec<(u64, usize)>,
+}
+
+/// All that is read on from `place`.
+fn read(path: &Path, place: u64, size: usize) -> Result<Text, ReadError> {
     let mut documents = Documents::open(path, &reading())?;
     documents.skip_to(place)?;
     let (mut texts, mut notes, mut places) = (Vec::new(), ImportNotes::default(), Vec::new());
@@ -48,24 +52,24 @@ fn read(
         each.expect("taking a text does not fail");
         places.push((chunk.after, texts.len()));
     }
-    Ok((texts, notes, places))
+    Ok(Text { texts, notes, places })
 }
 
 #[test]
 fn every_form_holds_the_same_and_is_gone_on_with_anywhere() -> Result<(), ReadError> {
-    let (wanted, ..) = read(&data("documents.jsonl"), 0, 1 << 20)?;
+    let wanted = read(&data("documents.jsonl"), 0, 1 << 20)?.texts;
     assert_eq!(wanted.len(), 15);
     assert_eq!((wanted[0].as_str(), wanted[14].as_str()), ("first document", "the last"));
     for (name, kind) in FORMS {
         let path = data(name);
         assert_eq!(Documents::open(&path, &reading())?.kind(), kind, "{name}");
         for size in [1, 30, 100, 1 << 20] {
-            let (texts, notes, places) = read(&path, 0, size)?;
+            let Text { texts, notes, places } = read(&path, 0, size)?;
             assert_eq!(texts, wanted, "{name}");
             let counts = [NoteCode::NoText, NoteCode::EmptyDocument].map(|code| notes.count(code));
             assert_eq!((counts, notes.has_loss()), ([3, 3], true), "{name}");
             for (place, before) in places {
-                assert_eq!(read(&path, place, size)?.0, wanted[before..], "{name} from {place}");
+                assert_eq!(read(&path, place, size)?.texts, wanted[before..], "{name} from {place}");
             }
         }
     }
@@ -110,7 +114,7 @@ fn damaged_files_are_read_or_refused() {
             let bytes = damage(&mut dice, &seed);
             fs::write(&path, &bytes).expect("written");
             match read(&path, if turn % 8 == 0 { 7 } else { 0 }, 64) {
-                Ok((texts, notes, _)) => {
+                Ok(Text { texts, notes, .. }) => {
                     let size: usize = texts.iter().map(String::len).sum();
                     // A compressed file may repeat what it holds, but it is small.
                     assert!(size < 1 << 24, "{name}: {size} bytes");

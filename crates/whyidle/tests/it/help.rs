@@ -14,7 +14,6 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["top"],
         &["bench"],
         &["compare"],
-        ["compare"],
         &["sweep"],
         &["fix"],
         &["gate"],
