@@ -54,11 +54,10 @@ def test_it_works_in_a_fresh_environment(wheel, tmp_path):
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     said = subprocess.run([place / "bin" / "whyidle", "--version"], check=True, capture_output=True, text=True, env=clean)
     assert said.stdout.startswith("whyidle ")
-    # Without NumPy: a verdict needs nothing.
-    code = (
-        "import sys, whyidle; before = set(sys.modules);"
-        "verdict = whyidle.load(sys.argv[1]); print(verdict.primary, len(verdict.ledger), whyidle.__version__)"
-    )
+    # Without NumPy: a verdict needs nothing. Elsewhere than beside the sources, which Python would take first.
+    code = "import sys, whyidle; v = whyidle.load(sys.argv[1]); print(v.primary, len(v.ledger), whyidle.__version__)"
     example = ROOT / "examples" / "starved-by-two-workers"
-    done = subprocess.run([python, "-c", code, example], check=True, capture_output=True, text=True, env=clean)
+    done = subprocess.run(
+        [python, "-c", code, example], check=True, capture_output=True, text=True, env=clean, cwd=tmp_path
+    )
     assert done.stdout.split()[0] == "data.workers" and done.stdout.split()[2] in said.stdout
