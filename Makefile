@@ -9,7 +9,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,8 +40,9 @@ examples: ## write the pages of examples/ anew
 	grep -v '^#' examples/gallery.txt | while IFS="$$(printf '\t')" read -r name command; do \
 		"$${CARGO_TARGET_DIR:-target}/debug/whyidle" $$command --lang en --force -o examples/pages/$$name.html > /dev/null || exit 1; done
 
-test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
-	$(CARGO) build --locked --package whyidle $(FEATURES)
+test-python: $(VENV)/ready ## the Python package: its parts, its extension, its wheel, and a real Ray of this machine
+	$(CARGO) build --locked --package whyidle --package whyidle-python $(FEATURES)
+	cp "$${CARGO_TARGET_DIR:-target}/debug/lib_native.so" python/whyidle/_native.abi3.so
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
 $(VENV)/ready: requirements-test.txt
@@ -87,6 +88,10 @@ bench-agent: ## what the agent costs beside 64 processes and 8 stand-in GPUs: a 
 	$(CARGO) build --locked --release --package whyidle --features agent
 	$(CARGO) build --locked --release --package whyidle-standin
 	python3 bench/agent.py --target "$${CARGO_TARGET_DIR:-target}/release" $(ARGS)
+
+bench-tokenize: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what tokenising costs against datasets.map, and reading tokens; ARGS=--small for a try
+	$(CARGO) build --locked --release --package whyidle --features feed
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/tokenizing.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en

@@ -68,6 +68,9 @@ pub(crate) enum Command {
     Sql(SqlOptions),
     /// Write a trace or recording for Perfetto, SQLite, flame graphs
     Export(ExportOptions),
+    /// Tokenise documents ahead of training, into files that are mapped
+    #[cfg(feature = "feed")]
+    Tokenize(crate::tokenize::TokenizeOptions),
     /// Measure the step time of a program, and keep it
     Bench(BenchOptions),
     /// Say which of two programs is faster, from runs in pairs
