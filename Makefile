@@ -9,7 +9,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize bench-feed bench-feed-gpu book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,13 @@ bench-agent: ## what the agent costs beside 64 processes and 8 stand-in GPUs: a 
 bench-tokenize: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what tokenising costs against datasets.map, and reading tokens; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle --features feed
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/tokenizing.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-feed: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the Python parts that feed a GPU, without one; ARGS=--small for a try
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed.py $(ARGS)
+
+bench-feed-gpu: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the same parts beside what they replace, on a GPU; ARGS="--device cpu --small" for a try
+	$(CARGO) build --locked --release --package whyidle --features feed
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed_gpu.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en
