@@ -3,6 +3,8 @@
 CARGO ?= cargo
 # What is not built unless asked for – servers and the like – is tested all the same.
 FEATURES := --all-features
+# Always the same packages: a smaller choice has other features of shared dependencies, and builds all anew.
+BUILD := $(CARGO) build --locked --workspace $(FEATURES)
 EXAMPLE := examples/starved-by-two-workers
 # A Python with PyTorch, for the tests of attach and run.
 VENV := $(CURDIR)/target/test-venv
@@ -26,22 +28,22 @@ test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a 
 	$(MAKE) test-fleet
 
 test-fleet: ## alerts, dashboard and manifests of deploy/ on a real Prometheus; says so where there is none
-	$(CARGO) build --locked --package whyidle --package whyidle-standin $(FEATURES)
+	$(BUILD)
 	$(if $(wildcard $(TEST_PYTHON)),$(TEST_PYTHON),python3) -B tests/fleet/fleet.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
 
 test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
-	$(CARGO) build --locked --package whyidle $(FEATURES)
+	$(BUILD)
 	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" --python "$(wildcard $(TEST_PYTHON))" $(ARGS)
 
 examples: ## write the pages of examples/ anew
-	$(CARGO) build --locked --package whyidle $(FEATURES)
+	$(BUILD)
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
 	mkdir -p examples/pages
 	grep -v '^#' examples/gallery.txt | while IFS="$$(printf '\t')" read -r name command; do \
 		"$${CARGO_TARGET_DIR:-target}/debug/whyidle" $$command --lang en --force -o examples/pages/$$name.html > /dev/null || exit 1; done
 
 test-python: $(VENV)/ready ## the Python package: its parts, its extension, its wheel, and a real Ray of this machine
-	$(CARGO) build --locked --package whyidle --package whyidle-python $(FEATURES)
+	$(BUILD)
 	cp "$${CARGO_TARGET_DIR:-target}/debug/lib_native.so" python/whyidle/_native.abi3.so
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
