@@ -180,7 +180,15 @@ impl Run<'_> {
 /// What an earlier run made, if it is the same and whole.
 fn whole_already(out: &Path, wanted: &str) -> Result<Option<Summary>, FeedError> {
     match Summary::read(out)? {
-        Some(summary) if summary.fingerprint == wanted => Ok(Some(Summary { was_whole: true, ..summary })),
+        Some(summary) if summary.fingerprint == wanted => {
+            // A kill may have come just before it removed what it does not need any more.
+            let hidden = ours(out)?.into_iter().filter(|file| is_hidden(file));
+            for file in hidden.chain([out.join(STATE)]) {
+                // One that stays is in nobody's way.
+                let _ = fs::remove_file(file);
+            }
+            Ok(Some(Summary { was_whole: true, ..summary }))
+        }
         Some(_) => Err(FeedError::There { path: out.join(ABOUT) }),
         None => Ok(None),
     }
@@ -189,11 +197,15 @@ fn whole_already(out: &Path, wanted: &str) -> Result<Option<Summary>, FeedError>
 /// What was not begun here is not overwritten.
 fn nothing_there(out: &Path) -> Result<(), FeedError> {
     for file in ours(out)? {
-        if !file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+        if !is_hidden(&file) {
             return Err(FeedError::There { path: file });
         }
     }
     Ok(())
+}
+
+fn is_hidden(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
 /// Removes what this program wrote into a folder, and nothing else.

@@ -1,4 +1,5 @@
 //! What is known by hand is what the expressions say.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::convert::Infallible;
 
