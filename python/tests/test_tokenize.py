@@ -394,6 +394,19 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(tmp_path, models, form):
     assert resumed > 0, "no kill fell into the writing"
 
 
+def test_what_a_kill_left_beside_whole_files_is_removed(tmp_path, models):
+    path, _ = models["byte-level"]
+    source, out = lines_of(tmp_path / "in.jsonl", documents(50)), tmp_path / "out"
+    common = [source, "--tokenizer", path, "--format", "megatron", "-o", out]
+    tokenize(*common)
+    whole = contents(out)
+    # The moment after the summary is written, and before the rest is removed.
+    (out / ".tokens.bin.lengths").write_bytes(b"\0" * 40)
+    (out / ".tokenize.json").write_text("{}")
+    tokenize(*common)
+    assert contents(out) == whole
+
+
 @pytest.mark.parametrize("cut", ["gz", "zst", "parquet-snappy", "feather", "arrow-stream"])
 def test_a_file_that_is_cut_short_keeps_what_came_before(tmp_path, models, cut):
     path, tokenizer = models["byte-level"]

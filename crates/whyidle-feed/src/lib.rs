@@ -7,6 +7,8 @@
 //! The tokens are those of Hugging Face's `tokenizers`, the same library. Their order is that of the inputs, whatever
 //! the number of threads. The files are those that `whyidle.TokenDataset` maps ([`formats`]).
 
+mod added;
+mod cuts;
 mod encode;
 mod error;
 mod feeder;
@@ -17,6 +19,7 @@ mod settings;
 mod shards;
 mod state;
 mod tokens;
+mod words;
 
 pub use error::FeedError;
 pub use run::tokenize;

@@ -17,7 +17,7 @@ use crate::state::{InputFacts, State, Summary, TokenizerFacts};
 use crate::tokens::Tokens;
 use crate::{FeedError, Settings};
 
-/// Bytes of text that each thread is given at a time; twice as much is in memory.
+/// Bytes of text that each thread is given at a time; twice as much is in memory, and the ids of as much.
 const WAVE: usize = 2 << 20;
 
 /// Tokenises documents into files, on all of rayon's threads. An earlier run with the same settings goes on where it
@@ -90,6 +90,9 @@ pub fn tokenize(settings: &Settings, progress: &(dyn Fn(u64, u64) + Sync)) -> Re
     Ok(Summary { resumed, ..summary })
 }
 
+/// A chunk's input, where that stands after it, and its ids or why there are none.
+type Done = (usize, u64, Result<Encoded, String>);
+
 struct Run<'a> {
     settings: &'a Settings,
     tokens: &'a Tokens,
@@ -100,34 +103,47 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Reads, tokenises and writes: while one stretch of the documents is tokenised, the next is read.
+    /// Reads, tokenises and writes: while one stretch of the documents is tokenised, the one before it is written, and
+    /// the next is read.
     fn all(&mut self, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<(), FeedError> {
         let total = self.inputs.iter().map(|input| input.bytes).sum();
         let size = WAVE * rayon::current_num_threads();
         let mut feeder = Feeder::new(self.inputs, &self.settings.reading, self.state.input, self.state.place);
-        let mut wave = feeder.next(size)?;
-        while !wave.is_empty() {
-            let tokens = self.tokens;
-            let width = tokens.width(self.settings.format);
-            let work = || -> Vec<Result<Encoded, String>> {
-                wave.par_iter().with_max_len(1).map(|(_, chunk)| encode(chunk, tokens, width)).collect()
+        let (tokens, width) = (self.tokens, self.tokens.width(self.settings.format));
+        let mut next = feeder.next(size);
+        let mut before = Vec::new();
+        loop {
+            let wave = match next {
+                Ok(wave) if !wave.is_empty() => wave,
+                // What came before the end, or before what cannot be read, stands.
+                end => {
+                    self.take_all(before)?;
+                    return end.map(|_| ());
+                }
             };
-            let (encoded, next) = rayon::join(work, || feeder.next(size));
-            for ((input, chunk), encoded) in wave.iter().zip(encoded) {
-                let reason = |reason| FeedError::Encode { path: self.inputs[*input].path.clone(), reason };
-                self.take(*input, chunk, &encoded.map_err(reason)?)?;
-            }
+            let work = || -> Vec<Done> {
+                let encoded =
+                    |(input, chunk): &(usize, Chunk)| (*input, chunk.after, encode(chunk, tokens, width));
+                wave.par_iter().with_max_len(1).map(encoded).collect()
+            };
+            let (done, (read, written)) = rayon::join(work, || (feeder.next(size), self.take_all(before)));
+            written?;
             progress(feeder.bytes_read().min(total), total);
-            if self.saved.elapsed() >= self.settings.save_every {
-                self.save()?;
-            }
-            wave = next?;
+            (before, next) = (done, read);
         }
-        Ok(())
     }
 
-    /// Writes a chunk's documents, and counts them.
-    fn take(&mut self, input: usize, chunk: &Chunk, encoded: &Encoded) -> Result<(), FeedError> {
+    /// Writes a stretch's documents.
+    fn take_all(&mut self, done: Vec<Done>) -> Result<(), FeedError> {
+        for (input, after, encoded) in done {
+            let reason = |reason| FeedError::Encode { path: self.inputs[input].path.clone(), reason };
+            self.take(input, after, &encoded.map_err(reason)?)?;
+        }
+        if self.saved.elapsed() >= self.settings.save_every { self.save() } else { Ok(()) }
+    }
+
+    /// Writes a chunk's documents, and counts them. `after` is where the input stands then.
+    fn take(&mut self, input: usize, after: u64, encoded: &Encoded) -> Result<(), FeedError> {
         if self.settings.strict {
             let notes = encoded.notes.sorted();
             if let Some(note) = notes.into_iter().find(|note| note.code.severity() == Severity::Loss) {
@@ -143,7 +159,7 @@ impl Run<'_> {
         counts.tokens += encoded.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         counts.text_bytes += encoded.text_bytes;
         counts.note(&encoded.notes);
-        (self.state.input, self.state.place) = (input, chunk.after);
+        (self.state.input, self.state.place) = (input, after);
         if filled {
             self.save()?;
         }
@@ -164,7 +180,15 @@ impl Run<'_> {
 /// What an earlier run made, if it is the same and whole.
 fn whole_already(out: &Path, wanted: &str) -> Result<Option<Summary>, FeedError> {
     match Summary::read(out)? {
-        Some(summary) if summary.fingerprint == wanted => Ok(Some(Summary { was_whole: true, ..summary })),
+        Some(summary) if summary.fingerprint == wanted => {
+            // A kill may have come just before it removed what it does not need any more.
+            let hidden = ours(out)?.into_iter().filter(|file| is_hidden(file));
+            for file in hidden.chain([out.join(STATE)]) {
+                // One that stays is in nobody's way.
+                let _ = fs::remove_file(file);
+            }
+            Ok(Some(Summary { was_whole: true, ..summary }))
+        }
         Some(_) => Err(FeedError::There { path: out.join(ABOUT) }),
         None => Ok(None),
     }
@@ -173,11 +197,15 @@ fn whole_already(out: &Path, wanted: &str) -> Result<Option<Summary>, FeedError>
 /// What was not begun here is not overwritten.
 fn nothing_there(out: &Path) -> Result<(), FeedError> {
     for file in ours(out)? {
-        if !file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+        if !is_hidden(&file) {
             return Err(FeedError::There { path: file });
         }
     }
     Ok(())
+}
+
+fn is_hidden(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
 /// Removes what this program wrote into a folder, and nothing else.

@@ -59,6 +59,10 @@ impl Shards {
                 return Err(FeedError::Lost { path });
             }
         }
+        if self.format == Format::Megatron {
+            // Those of files that were closed just before a kill.
+            self.rows = whole.iter().map(|facts| self.folder.join(lengths_of(&facts.name))).collect();
+        }
         self.whole = whole;
         let Some(begun) = begun else { return Ok(()) };
         let name = name(begun.number, self.limit.is_some());
@@ -206,4 +210,25 @@ fn cut(path: &Path, bytes: u64) -> io::Result<(File, Sha256)> {
     file.set_len(bytes)?;
     file.seek(SeekFrom::End(0))?;
     Ok((file, sha256))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kill_left_of_closed_files_is_removed() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let name = name(0, true);
+        // The moment after the state says that the file is whole.
+        let left = folder.path().join(lengths_of(&name));
+        fs::write(folder.path().join(&name), [0; 4])?;
+        fs::write(&left, [0; 4])?;
+        let whole = ShardFacts { name, tokens: 2, documents: 1, sha256: String::new() };
+        let mut shards = Shards::new(folder.path(), Format::Megatron, Width::Uint16, Some(2));
+        shards.resume(vec![whole], None)?;
+        shards.forget();
+        assert!(!left.exists());
+        Ok(())
+    }
 }

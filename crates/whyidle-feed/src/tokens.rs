@@ -9,6 +9,7 @@ use whyidle_readers::ReadError;
 use crate::FeedError;
 use crate::formats::{Format, Width};
 use crate::settings::{Settings, hex};
+use crate::words::Words;
 
 /// Bytes of the largest tokenizer file; those with 250 000 tokens have some 20 MB.
 const LARGEST: u64 = 1 << 30;
@@ -16,6 +17,8 @@ const LARGEST: u64 = 1 << 30;
 /// A tokenizer, and the ids that frame each document.
 pub(crate) struct Tokens {
     tokenizer: Tokenizer,
+    /// The short way to the same ids, where there is one.
+    words: Option<Words>,
     /// Of the file.
     pub(crate) sha256: String,
     /// One more than the largest id.
@@ -48,6 +51,7 @@ impl Tokens {
         Ok(Self {
             bos,
             eos,
+            words: Words::of(&tokenizer, settings.special),
             tokenizer,
             sha256: hex(&Sha256::digest(&bytes)),
             ids: u64::from(largest) + 1,
@@ -65,14 +69,24 @@ impl Tokens {
     /// # Errors
     /// Where the tokenizer fails, in its words: it has no token for what it does not know, e.g.
     pub(crate) fn encode(&self, text: &str, width: Width, into: &mut Vec<u8>) -> Result<u32, String> {
-        let encoding = self.tokenizer.encode_fast(text, self.special).map_err(|error| error.to_string())?;
-        let ids = encoding.get_ids();
+        let mut ids = Vec::new();
+        self.ids_of(text, &mut ids).map_err(|error| error.to_string())?;
         let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(0) };
         let bos = self.bos.filter(|bos| bos != first);
         let eos = self.eos.filter(|eos| eos != last);
-        let framed = bos.iter().chain(ids).chain(&eos);
+        let framed = bos.iter().chain(&ids).chain(&eos);
         framed.for_each(|&id| width.put(id, into));
         Ok(u32::try_from(ids.len()).unwrap_or(u32::MAX) + u32::from(bos.is_some()) + u32::from(eos.is_some()))
+    }
+
+    fn ids_of(&self, text: &str, into: &mut Vec<u32>) -> tokenizers::Result<()> {
+        if let Some(words) = &self.words
+            && words.encode(&self.tokenizer, text, into)?
+        {
+            return Ok(());
+        }
+        into.extend_from_slice(self.tokenizer.encode_fast(text, self.special)?.get_ids());
+        Ok(())
     }
 }
 

@@ -30,7 +30,7 @@ const LAYERS: [&[&str]; 13] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 30] = [
+const AT_HOME: [(&str, &[&str]); 31] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
@@ -40,6 +40,7 @@ const AT_HOME: [(&str, &[&str]); 30] = [
     ("parquet", &["whyidle-readers"]),
     ("zstd", &["whyidle-readers"]),
     ("tokenizers", &["whyidle-feed"]),
+    ("aho-corasick", &["whyidle-feed"]),
     ("pyo3", &["whyidle-python"]),
     ("numpy", &["whyidle-python"]),
     ("saphyr-parser", &["whyidle-readers"]),
