@@ -18,6 +18,8 @@ class _Finder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.wanted: dict[str, list[Then]] = {}
+        #: Modules that have run, though their import is not over.
+        self.ran: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         waiting = self.wanted.pop(name, None)
@@ -31,6 +33,7 @@ class _Finder(MetaPathFinder):
 
         def exec_module(module: Any) -> None:
             load(module)
+            self.ran.add(name)
             for then in waiting:
                 try:
                     then(module)
@@ -47,7 +50,8 @@ _finder = _Finder()
 def after(name: str, then: Then) -> None:
     """Call ``then`` with the module ``name``: at once if it is there, else right after its import."""
     module = sys.modules.get(name)
-    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+    is_running = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    if module is not None and (name in _finder.ran or not is_running):
         then(module)
         return
     _finder.wanted.setdefault(name, []).append(then)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import gzip
 import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from whyidle.loop.faults import Faults
 
-__all__ = ["Trace", "foreign_profiler"]
+__all__ = ["Trace"]
 
 #: Steps that the profiler sees before those that are kept.
 _WARM_UP = 2
@@ -31,28 +31,12 @@ _FREE_BYTES = 2 * 10**9
 _LEVEL = 4
 
 
-def foreign_profiler(thorough: bool) -> str | None:
-    """The profiler that is none of ours and is used, or will be. ``thorough`` looks for those that have not begun."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return None
-    if torch.autograd._profiler_enabled():
-        return "active"
-    if not thorough:
-        return None
-    if os.environ.get("KINETO_USE_DAEMON"):
-        return "on-demand"
-    if any(name.startswith("NSYS_PROFILING") for name in os.environ):
-        return "nsys"
-    kinds = tuple(
-        kind
-        for module, name in (("torch.profiler", "profile"), ("torch.autograd.profiler", "profile"))
-        if isinstance(kind := getattr(sys.modules.get(module), name, None), type)
-    )
-    for thing in gc.get_objects():
-        if type(thing) in kinds:
-            return "waiting"
-    return None
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The profiler's advice is for who called it, not for the program."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 class Trace:
@@ -69,7 +53,6 @@ class Trace:
         self._raw = path.with_name(f".{path.name.removesuffix('.gz')}")
         self._profiler: Any = None
         self._is_dropped = False
-        self._undo: list[Callable[[], None]] = []
         self._writer: threading.Thread | None = None
         self._left = _AFTER
         #: Why there is none, a stable code.
@@ -102,18 +85,22 @@ class Trace:
             record_shapes=True,
         )
         try:
-            self._profiler.start()
+            with _quiet():
+                self._profiler.start()
         except BaseException:
             self._profiler, self.failed = None, "profiler-failed"
             raise
-        self._give_way(profiling.profile, "start")
-        self._give_way(sys.modules["torch.autograd.profiler"].profile, "__enter__")
 
     def boundary(self) -> None:
         """A step ended."""
-        if self._profiler is not None:
+        profiler = self._profiler
+        if profiler is not None:
             try:
-                self._profiler.step()
+                with _quiet():
+                    profiler.step()
+                    if not self.records:
+                        # It has been read; this ends the mark of the step that began.
+                        profiler.stop()
             except BaseException:
                 self.failed = "profiler-failed"
                 self.drop()
@@ -124,12 +111,11 @@ class Trace:
     def drop(self, why: str | None = None) -> None:
         """Stop the profiler and keep nothing."""
         profiler, self._profiler = self._profiler, None
-        self._restore()
         if profiler is None:
             return
         self._is_dropped = True
         self.failed = why or self.failed or "dropped"
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), _quiet():
             profiler.stop()
 
     def finish(self, seconds: float) -> None:
@@ -138,31 +124,14 @@ class Trace:
         if self._writer is not None:
             self._writer.join(seconds)
 
-    def _give_way(self, owner: Any, name: str) -> None:
+    def give_way(self, profiler: Any) -> None:
         """A profiler that the program starts meanwhile takes the place of ours: there can be one only."""
-        original = getattr(owner, name)
-
-        def started(profiler: Any, *args: Any, **kwargs: Any) -> Any:
-            if profiler is not self._profiler:
-                self.drop("program-profiles")
-            return original(profiler, *args, **kwargs)
-
-        setattr(owner, name, started)
-
-        def undo() -> None:
-            if getattr(owner, name) is started:
-                setattr(owner, name, original)
-
-        self._undo.append(undo)
-
-    def _restore(self) -> None:
-        while self._undo:
-            self._undo.pop()()
+        if self._profiler is not None and profiler is not self._profiler:
+            self.drop("program-profiles")
 
     def _ready(self, profiler: Any) -> None:
         """The steps are over: called by the profiler within its ``step``."""
         self._profiler = None
-        self._restore()
         if self._is_dropped:
             return
         profiler.export_chrome_trace(os.fspath(self._raw))

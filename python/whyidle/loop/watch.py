@@ -23,9 +23,10 @@ from whyidle.loop.meeting import Meeting
 from whyidle.loop.optimizers import OptimizerSteps
 from whyidle.loop.padding import Batches
 from whyidle.loop.phases import DATA, Phases
+from whyidle.loop.profilers import Profilers, is_profiling
 from whyidle.loop.ranks import Ranks
 from whyidle.loop.sampler import Sampler
-from whyidle.loop.tracing import Trace, foreign_profiler
+from whyidle.loop.tracing import Trace
 from whyidle.verdict import Verdict
 
 __all__ = ["Watch", "watch"]
@@ -83,6 +84,7 @@ class Watch:
         self._batches = Batches(pad_id)
         self._optimizers = OptimizerSteps(self._optimizer_step)
         self._loaders = Loaders(self._phases, self._batches, self.faults)
+        self._profilers = Profilers()
         self._sampler = Sampler()
         self._logs = Logs(self.faults)
         self._meeting: Meeting | None = None
@@ -118,6 +120,7 @@ class Watch:
         self._state, self._since_ns = _RUNNING, perf_counter_ns()
         current.put(self)
         imports.after("torch.optim.optimizer", self._while_running(self._optimizers.arm))
+        imports.after("torch.profiler.profiler", self._while_running(self._profilers.arm))
         imports.after("torch.utils.data.dataloader", self._while_running(self._loaders.arm))
         return self
 
@@ -237,7 +240,7 @@ class Watch:
             if not trace.disturbs:
                 self._end_trace(trace)
             return
-        is_profiled = foreign_profiler(thorough=False) is not None
+        is_profiled = is_profiling()
         self._saw_profiler |= is_profiled
         is_clean = not (self._is_dirty or is_profiled)
         self._is_dirty = self._phases.is_outside or is_profiled
@@ -292,14 +295,15 @@ class Watch:
                 return
             steps = _TRACED
         self._tries += 1
-        if foreign_profiler(thorough=True) is not None:
-            self._spoilt("program-profiles")
+        why = self._profilers.waiting()
+        if why is not None:
+            self._spoilt(why)
             return
         if self._log and self._ranks.rank == 0:
             self._guarded(self._logs.look)
         path = self.recording / f"trace_rank{self._ranks.rank}.json.gz"
         trace = Trace(path, steps, self._boundaries.typical_ns, self.faults, self._written)
-        self._trace = trace
+        self._trace, self._profilers.beginning = trace, trace.give_way
         trace.begin()
 
     def _written(self, path: Path) -> None:
@@ -307,7 +311,7 @@ class Watch:
             self._traced = self._trace.steps
 
     def _end_trace(self, trace: Trace) -> None:
-        self._trace = None
+        self._trace = self._profilers.beginning = None
         if trace.failed is None:
             self._trace_at = None
         else:
@@ -432,6 +436,7 @@ class Watch:
             current.put(None)
         self._guarded(self._optimizers.disarm)
         self._guarded(self._loaders.disarm)
+        self._guarded(self._profilers.disarm)
         if self._leave_exit is not None:
             self._guarded(self._leave_exit)
 
