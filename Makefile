@@ -31,7 +31,7 @@ examples: ## write the pages of examples/ anew
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
 
 test-python: $(VENV)/ready ## the Python package: its parts, its extension, its wheel, and a real Ray of this machine
-	$(CARGO) build --locked --package whyidle --package whyidle-python --features whyidle/feed,whyidle-python/feed
+	$(CARGO) build --locked --package whyidle --package whyidle-python --package whyidle-standin --features whyidle/feed,whyidle-python/feed
 	cp "$${CARGO_TARGET_DIR:-target}/debug/lib_native.so" python/whyidle/_native.abi3.so
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 

@@ -320,3 +320,12 @@ def test_importing_loads_nothing():
     subprocess.run([sys.executable, "-S", "-c", code], check=True, env={"PYTHONPATH": str(Path(whyidle.__file__).parents[1])})
     with pytest.raises(AttributeError):
         whyidle.hooks.Nonsense  # noqa: B018
+
+
+def test_types_are_sound():
+    pytest.importorskip("mypy")
+    root = Path(whyidle.__file__).parents[2]
+    packages = [str(root / "python" / "whyidle" / name) for name in ("loop", "hooks")]
+    command = [sys.executable, "-m", "mypy", "--config-file", str(root / "pyproject.toml"), *packages]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    assert done.returncode == 0, done.stdout + done.stderr
