@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures what `whyidle.watch()` costs a training loop: step time with it against step time without, in one process.
 
-A small transformer trains without a pause. Blocks of steps with a watch and without alternate, and so does their order
-within a pair, so that a drift of the machine hits both alike. Each pair gives one ratio of step times; their mean is
+A small transformer trains without a pause. Blocks of steps with a watch and without alternate, and so does their
+order within a pair, so that a drift of the machine hits both alike. Each pair gives one ratio of step times; their mean is
 printed with its 95 % interval (Student's t). What is measured is a watch in its everyday state: it has begun, samples
 from outside and has no trace to take; the trace is measured by itself, once, as the time that it takes from the program.
 A block's clock is stopped by one synchronisation, of this script, not of the watch.
@@ -48,8 +48,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=pathlib.Path, help="write the figures here too")
     found = parser.parse_args()
     on_gpu = found.device == "cuda"
-    small = {"width": 256, "layers": 4, "batch": 4, "length": 128} if on_gpu else {"width": 64, "layers": 2, "batch": 4, "length": 32}
-    usual = {"width": 1024, "layers": 12, "batch": 16, "length": 1024} if on_gpu else {"width": 128, "layers": 2, "batch": 4, "length": 32}
+    small = (
+        {"width": 256, "layers": 4, "batch": 4, "length": 128}
+        if on_gpu
+        else {"width": 64, "layers": 2, "batch": 4, "length": 32}
+    )
+    usual = (
+        {"width": 1024, "layers": 12, "batch": 16, "length": 1024}
+        if on_gpu
+        else {"width": 128, "layers": 2, "batch": 4, "length": 32}
+    )
     for name, value in (small if found.launch_bound else usual).items():
         if getattr(found, name) is None:
             setattr(found, name, value)
@@ -175,23 +183,30 @@ def hands(loop: Loop, calls: int = 20_000) -> float:
 
 def trace(loop: Loop, options: argparse.Namespace, folder: str, step_ms: float) -> dict[str, Any]:
     """What one trace takes from the program: the time of the steps around it beyond so many usual ones."""
+    steps_each = max(5, round(1e3 * options.seconds / step_ms))
+    before = statistics.median(loop.block(steps_each) for _ in range(5))
     watch = whyidle.watch(f"{folder}/trace", sample=False, trace_steps=6, trace_after_s=0, report=False).start()
     most = 400
     taken, begin, steps = None, 0.0, 0
     for _ in range(most):
-        before = watch._trace
-        if before is None:
+        was = watch._tracer.trace
+        if was is None:
             loop.wait()
             begin, steps = time.perf_counter(), 0
         loop.step()
         steps += 1
-        if before is not None and watch._trace is None:
+        if was is not None and watch._tracer.trace is None:
             loop.wait()
             taken = 1e3 * (time.perf_counter() - begin) - step_ms * steps
             break
     watch.close()
+    after = statistics.median(loop.block(steps_each) for _ in range(5))
     file = pathlib.Path(folder, "trace", "trace_rank0.json.gz")
-    return {"trace_ms": taken, "trace_bytes": file.stat().st_size if file.exists() else None}
+    return {
+        "trace_ms": taken,
+        "trace_bytes": file.stat().st_size if file.exists() else None,
+        "later": after / before - 1,
+    }
 
 
 def main() -> None:
@@ -210,14 +225,21 @@ def main() -> None:
         pairs=options.pairs,
         samples=not options.no_samples,
     )
-    print(f"{figures['device']} · torch {figures['torch']} · {options.pairs} pairs of {figures['steps_per_block']} steps")
+    print(
+        f"{figures['device']} · torch {figures['torch']} · {options.pairs} pairs of {figures['steps_per_block']} steps"
+    )
     print(f"a step without the watch  {figures['ms_without']:8.3f} ms")
     print(f"a step with it            {figures['ms_with']:8.3f} ms")
     low, high = 100 * figures["cost_low"], 100 * figures["cost_high"]
-    print(f"cost                      {100 * figures['cost']:+8.3f} %   95 %: {low:+.3f} to {high:+.3f}   goal: ≤ {100 * GOAL:g} %")
+    print(
+        f"cost                      {100 * figures['cost']:+8.3f} %   95 %: {low:+.3f} to {high:+.3f}   goal: ≤ {100 * GOAL:g} %"
+    )
     print(f"whyidle.step() alone      {figures['step_us']:8.2f} µs")
     if figures["trace_ms"] is not None:
-        print(f"one trace of 6 steps      {figures['trace_ms']:8.0f} ms more than those steps, {figures['trace_bytes'] / 1e6:.1f} MB")
+        print(
+            f"one trace of 6 steps      {figures['trace_ms']:8.0f} ms more than those steps, {figures['trace_bytes'] / 1e6:.1f} MB"
+        )
+        print(f"steps after it            {100 * figures['later']:+8.2f} %    of those before, not paired")
     if figures["faults"]:
         print(f"the watch failed: {figures['faults']}")
     if options.json:

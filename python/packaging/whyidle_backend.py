@@ -1,8 +1,8 @@
 """Builds the wheel: maturin makes the extension, and the program goes beside it as a script.
 
 maturin builds an extension or a program, not both. So the program is built first, from the same crates with the same
-features, and put into maturin's data folder, whose scripts are installed as commands. The file that starts a watch where
-``WHYIDLE=1`` asks for one goes there too, to be installed beside the packages.
+features, and put into maturin's data folder, whose scripts are installed as commands. The file that starts a watch
+where ``WHYIDLE=1`` asks for one goes there too, to be installed beside the packages.
 
 ``WHYIDLE_WHEEL_PROFILE`` names cargo's profile, ``release`` by default; ``dev`` is for tests.
 """

@@ -317,7 +317,9 @@ def test_importing_loads_nothing():
         "assert not heavy, heavy\n"
         "assert whyidle.hooks.__all__ and 'watch' in whyidle.__all__\n"
     )
-    subprocess.run([sys.executable, "-S", "-c", code], check=True, env={"PYTHONPATH": str(Path(whyidle.__file__).parents[1])})
+    subprocess.run(
+        [sys.executable, "-S", "-c", code], check=True, env={"PYTHONPATH": str(Path(whyidle.__file__).parents[1])}
+    )
     with pytest.raises(AttributeError):
         whyidle.hooks.Nonsense  # noqa: B018
 

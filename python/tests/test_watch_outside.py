@@ -89,7 +89,9 @@ def test_a_program_that_does_not_train_is_left_alone(run):
 
 
 def test_a_program_that_watches_itself_is_watched_once(run):
-    code = TRAIN.replace("    main()\n", "    import whyidle\n    with whyidle.watch('own', sample=False):\n        main()\n")
+    code = TRAIN.replace(
+        "    main()\n", "    import whyidle\n    with whyidle.watch('own', sample=False):\n        main()\n"
+    )
     Path("train.py").write_text(code)
     done = run("train.py", WHYIDLE="1", WHYIDLE_OUT="out")
     assert done.returncode == 0, done.stderr

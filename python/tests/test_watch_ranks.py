@@ -36,7 +36,7 @@ def train(rank, out, sample, steps):
             optimizer.zero_grad()
             # The directory is all that ranks share; how fast steps are must not matter here.
             if steps > 10_000 and at % 200 == 0:
-                done = torch.tensor(float(watch._traced > 0))
+                done = torch.tensor(float(watch._tracer.traced > 0))
                 dist.all_reduce(done)
                 if done == 2:
                     break

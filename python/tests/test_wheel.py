@@ -54,7 +54,9 @@ def test_it_works_in_a_fresh_environment(wheel, tmp_path):
     python = place / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel], check=True)
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    said = subprocess.run([place / "bin" / "whyidle", "--version"], check=True, capture_output=True, text=True, env=clean)
+    said = subprocess.run(
+        [place / "bin" / "whyidle", "--version"], check=True, capture_output=True, text=True, env=clean
+    )
     assert said.stdout.startswith("whyidle ")
     # The line that every Python runs at its start: it does nothing unless asked, and then loads no more than it must.
     code = "import sys; print(*[name for name in sys.modules if name.startswith('whyidle')])"

@@ -33,9 +33,7 @@ class TransformersCallback(TrainerCallback):  # type: ignore[misc, unused-ignore
         """Start, and notice TensorBoard's writer, which the Trainer drops before it calls us at the end."""
         self._watching.begin().notice_logs()
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """An optimizer step is over: gradient accumulation has ended in between."""
         if self.watch is not None:
             self.watch.step()
@@ -53,9 +51,7 @@ class TransformersCallback(TrainerCallback):  # type: ignore[misc, unused-ignore
         """An evaluation that nobody announced, as ``trainer.evaluate()``."""
         self._watching.enter(EVALUATION)
 
-    def on_evaluate(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Evaluation is over; where a save was announced it follows."""
         self._watching.leave(EVALUATION)
         if control.should_save:

@@ -47,9 +47,7 @@ class Logs:
         Goes through all objects: some tens of milliseconds in a large program.
         """
         kinds = tuple(
-            kind
-            for module, name in _WRITERS
-            if isinstance(kind := getattr(sys.modules.get(module), name, None), type)
+            kind for module, name in _WRITERS if isinstance(kind := getattr(sys.modules.get(module), name, None), type)
         )
         if not kinds:
             return

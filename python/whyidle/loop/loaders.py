@@ -65,5 +65,3 @@ class Loaders:
     def members(self) -> dict[str, Any]:
         """What a recording says of the loader: the first that was used for training."""
         return dict(self._about)
-
-

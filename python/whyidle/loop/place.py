@@ -107,14 +107,22 @@ def _started(pid: int) -> float:
 def _is_of_job(out: Path, rank: int) -> bool:
     claims = [_read(path) for path in out.glob(f"{_RANKED}*.json")]
     own = out / f"{_RANKED}{rank}.json"
-    return bool(claims) and all(about is not None and about.get("job") == job() for about in claims) and not own.exists()
+    return (
+        bool(claims) and all(about is not None and about.get("job") == job() for about in claims) and not own.exists()
+    )
 
 
 def _take(place: Path, ranks: Ranks) -> bool:
     """Ranks name themselves in a file that only one process can make; a run of one rank has its directory to itself."""
     if ranks.world == 1:
         return not os.listdir(place)
-    about = {"schema": "whyidle.recording/1", "job": job(), "state": "recording", "pid": os.getpid(), "rank": ranks.rank}
+    about = {
+        "schema": "whyidle.recording/1",
+        "job": job(),
+        "state": "recording",
+        "pid": os.getpid(),
+        "rank": ranks.rank,
+    }
     # Complete when it appears: others read it at any time.
     draft = place / f".{_RANKED}{ranks.rank}.{os.getpid()}"
     draft.write_text(json.dumps({**about, "world": ranks.world}))

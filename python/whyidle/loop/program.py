@@ -52,7 +52,9 @@ def judge(place: Path, lang: str | None) -> Verdict:
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_LONGEST_S, check=False, encoding="utf-8"
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise WhyidleError(f"{program} gave no verdict: {error}", f"try it by hand: whyidle diagnose {place}") from error
+        raise WhyidleError(
+            f"{program} gave no verdict: {error}", f"try it by hand: whyidle diagnose {place}"
+        ) from error
     report = _report(done.stdout)
     if report is None:
         raise WhyidleError(done.stderr.strip() or f"{program} ended with status {done.returncode}")

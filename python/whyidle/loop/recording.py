@@ -38,7 +38,9 @@ def about(ranks: Ranks) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def describe(place: Path, ranks: Ranks, members: dict[str, Any], missing: list[dict[str, str]], has_samples: bool) -> None:
+def describe(
+    place: Path, ranks: Ranks, members: dict[str, Any], missing: list[dict[str, str]], has_samples: bool
+) -> None:
     """Write what this rank has to say; of several, rank 0 says it for the whole too.
 
     The sampler's own ``recording.json`` is added to, never replaced: it knows processes and GPUs.

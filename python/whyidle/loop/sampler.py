@@ -30,8 +30,8 @@ _is_registered = False
 class Sampler:
     """``whyidle attach`` on this process, or on what started all ranks of this host.
 
-    It reads stacks, NVML and ``/proc``, and writes rows into the recording as they come. It ends with the program, after
-    its time, or when it is stopped.
+    It reads stacks, NVML and ``/proc``, and writes rows into the recording as they come. It ends with the program,
+    after its time, or when it is stopped.
     """
 
     def __init__(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,21 +11,20 @@ from time import monotonic, perf_counter_ns, sleep
 from types import TracebackType
 from typing import Any
 
-from whyidle.commands import Refused, WhyidleError
+from whyidle.commands import WhyidleError
 from whyidle.loop import current, imports, place, program, recording, words
 from whyidle.loop.boundaries import Boundaries
 from whyidle.loop.exits import at_exit
 from whyidle.loop.faults import Faults
 from whyidle.loop.ledgers import Logs, figures
 from whyidle.loop.loaders import Loaders
-from whyidle.loop.meeting import Meeting
 from whyidle.loop.optimizers import OptimizerSteps
 from whyidle.loop.padding import Batches
 from whyidle.loop.phases import DATA, Phases
-from whyidle.loop.profilers import Profilers, is_profiling
+from whyidle.loop.profilers import is_profiling
 from whyidle.loop.ranks import Ranks
 from whyidle.loop.sampler import Sampler
-from whyidle.loop.tracing import Trace
+from whyidle.loop.tracer import Tracer
 from whyidle.verdict import Verdict
 
 __all__ = ["Watch", "watch"]
@@ -34,12 +32,8 @@ __all__ = ["Watch", "watch"]
 _NEW, _RUNNING, _CLOSED = range(3)
 #: Where recordings are made that nobody named a place for.
 _BASE = "whyidle-runs"
-#: Steps of a trace.
-_TRACED = 6
-#: A trace that was spoilt is tried again so many steps later, so often.
-_AGAIN_STEPS, _TRIES = 50, 3
-#: How long rank 0 waits at the end for the other ranks' recordings, and for its trace to be written, s.
-_PEERS_S, _WRITTEN_S = 10.0, 120.0
+#: How long rank 0 waits at the end for the other ranks' recordings, s.
+_PEERS_S = 10.0
 
 
 class Watch:
@@ -63,7 +57,6 @@ class Watch:
             raise ValueError("trace_steps and trace_after_s must not be negative, sample_s must be positive")
         self._out = None if out is None else Path(out)
         self._sample_s = sample_s if sample else 0.0
-        self._trace_steps, self._trace_after_ns = trace_steps, round(trace_after_s * 1e9)
         self._report, self._log, self._lang = report, log, lang
         #: Enabled by ``WHYIDLE=1``, not by the program.
         self.is_from_outside = _from_outside
@@ -84,18 +77,12 @@ class Watch:
         self._batches = Batches(pad_id)
         self._optimizers = OptimizerSteps(self._optimizer_step)
         self._loaders = Loaders(self._phases, self._batches, self.faults)
-        self._profilers = Profilers()
         self._sampler = Sampler()
         self._logs = Logs(self.faults)
-        self._meeting: Meeting | None = None
-        self._trace: Trace | None = None
-        self._trace_at: int | None = None if trace_steps == 0 else 0
-        self._tries = 0
-        self._traced = 0
-        self._untraced: str | None = "off" if trace_steps == 0 else None
+        self._tracer = Tracer(trace_steps, round(trace_after_s * 1e9), self.faults)
         self._has_begun = self._is_explicit = self._is_dirty = False
         self._saw_profiler = False
-        self._since_ns = self._first_ns = 0
+        self._since_ns = 0
         self._phases_before: dict[str, int] = {}
         self._leave_exit: Callable[[], None] | None = None
 
@@ -120,7 +107,7 @@ class Watch:
         self._state, self._since_ns = _RUNNING, perf_counter_ns()
         current.put(self)
         imports.after("torch.optim.optimizer", self._while_running(self._optimizers.arm))
-        imports.after("torch.profiler.profiler", self._while_running(self._profilers.arm))
+        imports.after("torch.profiler.profiler", self._while_running(self._tracer.profilers.arm))
         imports.after("torch.utils.data.dataloader", self._while_running(self._loaders.arm))
         return self
 
@@ -174,9 +161,7 @@ class Watch:
         self._phases.enter(name)
         if name != DATA:
             self._is_dirty = True
-            trace = self._trace
-            if trace is not None and trace.records:
-                self._guarded(lambda: trace.drop("outside"))
+            self._guarded(self._tracer.spoil)
 
     def leave_phase(self, name: str) -> None:
         """That phase ends; where it is not open nothing happens."""
@@ -192,8 +177,8 @@ class Watch:
         Without it the batches of PyTorch's loaders are looked at.
 
         Args:
-            batch: A dictionary with ``attention_mask``, ``input_ids`` or ``labels``, each of shape ``(samples, length)``;
-                or a tensor, or a tuple of them, of which the size is taken.
+            batch: A dictionary with ``attention_mask``, ``input_ids`` or ``labels``, each of shape
+                ``(samples, length)``; or a tensor, or a tuple of them, of which the size is taken.
             pad_id: The padding token, where there is no mask.
         """
         try:
@@ -232,33 +217,32 @@ class Watch:
             self._begin(now)
             self._is_dirty = True
             return
-        trace = self._trace
-        if trace is not None:
+        tracer = self._tracer
+        if tracer.trace is not None:
             boundaries.skip(now)
-            trace.boundary()
             self._is_dirty = self._phases.is_outside
-            if not trace.disturbs:
-                self._end_trace(trace)
+            tracer.boundary(boundaries)
             return
         is_profiled = is_profiling()
         self._saw_profiler |= is_profiled
         is_clean = not (self._is_dirty or is_profiled)
         self._is_dirty = self._phases.is_outside or is_profiled
         boundaries.mark(now, is_clean)
-        if self._trace_at is not None and not self._is_dirty and self._is_time(now):
+        if not self._is_dirty and tracer.is_time(boundaries, now):
             self._is_dirty = True
-            self._take_trace()
+            if self._ranks.rank == 0:
+                self.notice_logs()
+            tracer.take(boundaries)
 
     def _begin(self, now: int) -> None:
         """The first boundary: this process trains."""
-        self._has_begun, self._first_ns = True, now
+        self._has_begun = True
         if self.is_from_outside:
             self._since_ns, self._phases_before = now, self._phases.totals(now)[0]
         self._leave_exit = at_exit(self.close)
         self._ranks = ranks = Ranks.here()
         self.recording = place.claim(self._out, Path(_BASE), ranks, self.is_from_outside)
-        if ranks.world > 1:
-            self._meeting = Meeting(self.recording, ranks)
+        self._tracer.begin(self.recording, ranks, now)
         if self._sample_s and ranks.local == 0:
             samples = self.recording
             if ranks.rank > 0:
@@ -266,78 +250,10 @@ class Watch:
                 samples.mkdir(exist_ok=True)
             self._sampler.start(samples, self._sample_s, ranks)
 
-    def _is_time(self, now: int) -> bool:
-        steps = self._boundaries.steps
-        if self._meeting is None:
-            at = self._trace_at
-            return at is not None and steps >= at and self._is_ready(now)
-        if self._ranks.rank == 0 and self._is_ready(now):
-            self._meeting.propose(steps, self._boundaries.typical_ns)
-        is_now = self._meeting.is_now(steps)
-        if self._meeting.is_late:
-            self._give_up("noticed-late")
-        return is_now
-
-    def _is_ready(self, now: int) -> bool:
-        return self._boundaries.steady.reached and now - self._first_ns >= self._trace_after_ns
-
-    def _take_trace(self) -> None:
-        if self.recording is None:
-            self._give_up("other")
-            return
-        if threading.current_thread() is not threading.main_thread():
-            self._give_up("not-main-thread")
-            return
-        steps = self._trace_steps
-        if steps is None:
-            if not sys.modules["torch"].cuda.is_initialized():
-                self._give_up("no-gpu")
-                return
-            steps = _TRACED
-        self._tries += 1
-        why = self._profilers.waiting()
-        if why is not None:
-            self._spoilt(why)
-            return
-        if self._log and self._ranks.rank == 0:
-            self._guarded(self._logs.look)
-        path = self.recording / f"trace_rank{self._ranks.rank}.json.gz"
-        trace = Trace(path, steps, self._boundaries.typical_ns, self.faults, self._written)
-        self._trace, self._profilers.beginning = trace, trace.give_way
-        trace.begin()
-
-    def _written(self, path: Path) -> None:
-        if self._trace is not None:
-            self._traced = self._trace.steps
-
-    def _end_trace(self, trace: Trace) -> None:
-        self._trace = self._profilers.beginning = None
-        if trace.failed is None:
-            self._trace_at = None
-        else:
-            self._spoilt(trace.failed)
-
-    def _spoilt(self, why: str) -> None:
-        """This try gave no trace; ranks that agreed on a step do not agree again."""
-        if self._meeting is None and self._tries < _TRIES:
-            self._untraced = why
-            self._trace_at = self._boundaries.steps + _AGAIN_STEPS
-        else:
-            self._give_up(why)
-
-    def _give_up(self, why: str) -> None:
-        self._trace_at, self._untraced = None, why
-
     # --- the end
 
     def _finish(self, ended_ns: int) -> None:
-        trace = self._trace
-        if trace is not None:
-            trace.finish(_WRITTEN_S)
-            if trace.failed is not None:
-                self._untraced = trace.failed
-        if not self._traced and self._untraced is None:
-            self._untraced = "program-profiles" if self._saw_profiler else "too-short"
+        self._tracer.finish(self._saw_profiler)
         if self.recording is None:
             if not self.is_from_outside and self._report:
                 self._say(words.Ending(faults=self.faults.count, first_fault=self.faults.first))
@@ -345,10 +261,9 @@ class Watch:
         phases = self._phase_totals(ended_ns)
         self._sampler.stop()
         self._describe(self.recording, phases)
-        if self._meeting is not None:
-            self._meeting.end()
         if self._ranks.rank != 0:
             return
+        self._tracer.tidy()
         if self._ranks.world > 1:
             self._await_peers(self.recording)
         self._judge(self.recording)
@@ -370,8 +285,8 @@ class Watch:
 
         boundaries = self._boundaries.members()
         missing = []
-        if not self._traced:
-            missing.append({"what": "trace", "code": self._untraced or "too-short", "detail": ""})
+        if not self._tracer.traced:
+            missing.append({"what": "trace", "code": self._tracer.untraced or "too-short", "detail": ""})
         if self._sampler.failed is not None:
             code, detail = self._sampler.failed
             missing.append({"what": "samples", "code": code, "detail": detail})
@@ -379,7 +294,7 @@ class Watch:
             **self._loaders.members(),
             **self._batches.members(),
             **{name: value for name, value in boundaries.items() if name != "steps"},
-            **({"active_steps": self._traced} if self._traced else {}),
+            **({"active_steps": self._tracer.traced} if self._tracer.traced else {}),
             "in_loop": {
                 "whyidle": __version__,
                 "boundaries": "step" if self._is_explicit else "optimizer",
@@ -414,8 +329,8 @@ class Watch:
             step_ms=summary.mean_ns / 1e6 if summary.count else None,
             timed=summary.count,
             clock=clock,
-            traced=self._traced,
-            untraced=self._untraced,
+            traced=self._tracer.traced,
+            untraced=self._tracer.untraced,
             phases_ns=phases,
             padding=self._batches.share,
             padding_basis=self._batches.basis,
@@ -436,7 +351,7 @@ class Watch:
             current.put(None)
         self._guarded(self._optimizers.disarm)
         self._guarded(self._loaders.disarm)
-        self._guarded(self._profilers.disarm)
+        self._guarded(self._tracer.profilers.disarm)
         if self._leave_exit is not None:
             self._guarded(self._leave_exit)
 

@@ -158,15 +158,12 @@ def _judged(ending: Ending, words: dict[str, str]) -> list[tuple[str, str]]:
         return [("", words["unjudged"].format(reason=ending.refusal or "?"))]
     lines = [("", verdict.sentence)]
     for finding in verdict["findings"][:1]:
-        summary, gain = words_of((finding["remedy"] or {}).get("summary")), finding["gain"]
-        if summary:
-            after = gain and gain.get("step_ms_after")
-            then = (
-                "  ·  " + words["then"].format(ms=_ms(after), saved=_share(1 - after / verdict.step_ms))
-                if after and verdict.step_ms
-                else ""
-            )
-            lines.append((words["change"], f"{summary}{then}"))
+        summary = words_of((finding["remedy"] or {}).get("summary"))
+        after = (finding["gain"] or {}).get("step_ms_after")
+        # What gains nothing that could be named is no advice.
+        if summary and after and verdict.step_ms:
+            then = words["then"].format(ms=_ms(after), saved=_share(max(0.0, 1 - after / verdict.step_ms)))
+            lines.append((words["change"], f"{summary}  ·  {then}"))
     return lines
 
 
