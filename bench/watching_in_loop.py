@@ -2,10 +2,10 @@
 """Measures what `whyidle.watch()` costs a training loop: step time with it against step time without, in one process.
 
 A small transformer trains without a pause. Blocks of steps with a watch and without alternate, and so does their
-order within a pair, so that a drift of the machine hits both alike. Each pair gives one ratio of step times; their mean is
-printed with its 95 % interval (Student's t). What is measured is a watch in its everyday state: it has begun, samples
-from outside and has no trace to take; the trace is measured by itself, once, as the time that it takes from the program.
-A block's clock is stopped by one synchronisation, of this script, not of the watch.
+order within a pair, so that a drift of the machine hits both alike. Each pair gives one ratio of step times; their
+mean is printed with its 95 % interval (Student's t). What is measured is a watch in its everyday state: it has
+begun, samples from outside and has no trace to take; the trace is measured by itself, once, as the time that it
+takes from the program. A block's clock is stopped by one synchronisation, of this script, not of the watch.
 
     PYTHONPATH=python python bench/watching_in_loop.py --device cuda
 
@@ -232,12 +232,14 @@ def main() -> None:
     print(f"a step with it            {figures['ms_with']:8.3f} ms")
     low, high = 100 * figures["cost_low"], 100 * figures["cost_high"]
     print(
-        f"cost                      {100 * figures['cost']:+8.3f} %   95 %: {low:+.3f} to {high:+.3f}   goal: ≤ {100 * GOAL:g} %"
+        f"cost                      {100 * figures['cost']:+8.3f} %   "
+        f"95 %: {low:+.3f} to {high:+.3f}   goal: ≤ {100 * GOAL:g} %"
     )
     print(f"whyidle.step() alone      {figures['step_us']:8.2f} µs")
     if figures["trace_ms"] is not None:
         print(
-            f"one trace of 6 steps      {figures['trace_ms']:8.0f} ms more than those steps, {figures['trace_bytes'] / 1e6:.1f} MB"
+            f"one trace of 6 steps      {figures['trace_ms']:8.0f} ms more than those steps, "
+            f"{figures['trace_bytes'] / 1e6:.1f} MB"
         )
         print(f"steps after it            {100 * figures['later']:+8.2f} %    of those before, not paired")
     if figures["faults"]:

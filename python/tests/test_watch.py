@@ -363,7 +363,7 @@ def test_the_ledger_goes_to_tensorboard(tmp_path):
 
 
 def test_wandb_and_mlflow_as_they_document_it(monkeypatch):
-    """Both faked by their documented calls: neither is installed here. Tried by hand: wandb 0.31 offline, MLflow 3.17."""
+    """Both faked by their documented calls, for neither is installed; tried by hand on wandb 0.31 and MLflow 3.17."""
     summary: dict[str, float] = {}
     logged: dict[str, float] = {}
     run = type("Run", (), {"summary": summary})()
