@@ -1,13 +1,17 @@
 # Tasks of this repository; `make` alone lists them.
 
 CARGO ?= cargo
+# What is not built unless asked for – servers and the like – is tested all the same.
+FEATURES := --all-features
+# Always the same packages: a smaller choice has other features of shared dependencies, and builds all anew.
+BUILD := $(CARGO) build --locked --workspace $(FEATURES)
 EXAMPLE := examples/starved-by-two-workers
 # A Python with PyTorch, for the tests of attach and run.
 VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-fix bench-tokenize book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize bench-feed bench-feed-gpu book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,17 +25,25 @@ test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a 
 	WHYIDLE_TEST_PYTHON=$(TEST_PYTHON) $(MAKE) test-fast
 	$(MAKE) test-python
 	$(MAKE) test-report
+	$(MAKE) test-fleet
+
+test-fleet: ## alerts, dashboard and manifests of deploy/ on a real Prometheus; says so where there is none
+	$(BUILD)
+	$(if $(wildcard $(TEST_PYTHON)),$(TEST_PYTHON),python3) -B tests/fleet/fleet.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
 
 test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
-	$(CARGO) build --locked --package whyidle
-	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
+	$(BUILD)
+	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" --python "$(wildcard $(TEST_PYTHON))" $(ARGS)
 
 examples: ## write the pages of examples/ anew
-	$(CARGO) build --locked --package whyidle
+	$(BUILD)
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
+	mkdir -p examples/pages
+	grep -v '^#' examples/gallery.txt | while IFS="$$(printf '\t')" read -r name command; do \
+		"$${CARGO_TARGET_DIR:-target}/debug/whyidle" $$command --lang en --force -o examples/pages/$$name.html > /dev/null || exit 1; done
 
 test-python: $(VENV)/ready ## the Python package: its parts, its extension, its wheel, and a real Ray of this machine
-	$(CARGO) build --locked --package whyidle --package whyidle-python --package whyidle-standin --features whyidle/feed,whyidle-python/feed
+	$(BUILD)
 	cp "$${CARGO_TARGET_DIR:-target}/debug/lib_native.so" python/whyidle/_native.abi3.so
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
@@ -42,11 +54,11 @@ $(VENV)/ready: requirements-test.txt
 
 test-fast: ## every test, without the lints; without PyTorch some say that they are skipped
 	$(CARGO) fetch --locked
-	$(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) test --locked --workspace $(FEATURES) --no-fail-fast
 
 lint: ## formatting and clippy, warnings denied
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
+	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES) -- --deny warnings
 
 bench: ## speed, memory and ratios to other tools; results go to bench/results
 	bench/run.sh
@@ -74,9 +86,21 @@ bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching cos
 	$(CARGO) build --locked --release --package whyidle
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
 
+bench-agent: ## what the agent costs beside 64 processes and 8 stand-in GPUs: a quarter of an hour; ARGS="--seconds 180" for less
+	$(CARGO) build --locked --release --package whyidle --features agent
+	$(CARGO) build --locked --release --package whyidle-standin
+	python3 bench/agent.py --target "$${CARGO_TARGET_DIR:-target}/release" $(ARGS)
+
 bench-tokenize: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what tokenising costs against datasets.map, and reading tokens; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle --features feed
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/tokenizing.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-feed: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the Python parts that feed a GPU, without one; ARGS=--small for a try
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed.py $(ARGS)
+
+bench-feed-gpu: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the same parts beside what they replace, on a GPU; ARGS="--device cpu --small" for a try
+	$(CARGO) build --locked --release --package whyidle --features feed
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed_gpu.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en

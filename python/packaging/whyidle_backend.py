@@ -78,8 +78,10 @@ def program() -> Iterator[str]:
     """The program in maturin's data folder, for as long as the wheel is made; the profile that it was built with."""
     profile = os.environ.get("WHYIDLE_WHEEL_PROFILE", "release")
     cargo = os.environ.get("CARGO", "cargo")
-    build = [cargo, "build", "--locked", "--package", "whyidle", "--features", "feed", "--profile", profile]
-    subprocess.run([*build, "--message-format", "short"], cwd=ROOT, check=True)
+    # Together with the extension: what both share has the same features then, and maturin finds it built.
+    packages = ["--package", "whyidle", "--package", "whyidle-python", "--all-features"]
+    build = [cargo, "build", "--locked", *packages, "--profile", profile, "--message-format", "short"]
+    subprocess.run(build, cwd=ROOT, check=True)
     about = subprocess.run(
         [cargo, "metadata", "--locked", "--no-deps", "--format-version", "1"], cwd=ROOT, check=True, capture_output=True
     )

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reports in a real browser, opened from disk: no error, no request, and what one clicks does what it says.
 
-    tests/browser/report.py --program target/debug/whyidle [--pictures FOLDER]
+    tests/browser/report.py --program target/debug/whyidle [--python PYTHON] [--pictures FOLDER]
 
 Without a browser it says so and ends well; `WHYIDLE_TEST_BROWSER` names one.
 """
@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 from browser import Browser, find
 
@@ -19,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = "examples/starved-by-two-workers"
 RECORDING = "crates/whyidle/tests/recordings/attached_workers"
 RANKS = "testdata/straggler_data"
+HISTORY = "crates/whyidle/tests/experiments/history.db"
 
 # Contrast of every text with what is behind it, as WCAG counts it; big text may have less.
 CONTRAST = """(() => {
@@ -52,6 +54,10 @@ class Failed(Exception):
     pass
 
 
+def address(page):
+    return page.as_uri() if isinstance(page, pathlib.Path) else page
+
+
 def check(holds, what):
     if not holds:
         raise Failed(what)
@@ -67,23 +73,24 @@ class Report:
         check(done.returncode == 0, f"{arguments}: {done.stderr}")
         return path
 
-    def open(self, path, width=1100, phone=False, dark=False):
+    def open(self, page, width=1100, phone=False, dark=False):
+        """A file, or an address."""
         self.browser.size(width, 900, phone)
         self.browser.media(dark=dark)
-        self.browser.open(path.as_uri())
+        self.browser.open(address(page))
         self.browser.run(FRAMES)
 
-    def quiet(self, path):
-        """Nothing went wrong, and nothing but the page itself was fetched."""
-        check(not self.browser.console, f"{path.name}: the console says {self.browser.console}")
-        others = [url for url in self.browser.requests if url != path.as_uri() and not url.startswith("data:")]
-        check(not others, f"{path.name} asks for {others}")
+    def quiet(self, page, may=()):
+        """Nothing went wrong, and nothing but the page itself was fetched, and what it `may`."""
+        check(not self.browser.console, f"{page}: the console says {self.browser.console}")
+        others = [url for url in self.browser.requests if url not in (address(page), *may) and not url.startswith("data:")]
+        check(not others, f"{page} asks for {others}")
 
     def language(self, tag):
         self.browser.run(f"document.querySelector('[data-lang=\"{tag}\"]').click()")
         check(self.browser.run("document.documentElement.lang") == tag, f"language {tag}")
 
-    def look(self, name, path):
+    def look(self, name, path, may=()):
         """Both languages in both themes, wide and narrow: legible, named, and nothing wider than the screen."""
         for width, phone in [(1100, False), (390, True)]:
             for dark in [False, True]:
@@ -92,7 +99,7 @@ class Report:
                     self.language(tag)
                     self.browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
                     self.browser.run(FRAMES)
-                    where = f"{path.name}, {tag}, {'dark' if dark else 'light'}, {width} wide"
+                    where = f"{path}, {tag}, {'dark' if dark else 'light'}, {width} wide"
                     bad = self.browser.run(CONTRAST)
                     check(not bad, f"{where}: too little contrast: {bad[:5]}")
                     nameless = self.browser.run(NAMELESS)
@@ -104,7 +111,7 @@ class Report:
                     check(not seen, f"{where}: shows {other} too")
                     if self.pictures:
                         self.picture(f"{name}-{tag}-{'dark' if dark else 'light'}-{'phone' if phone else 'desk'}", width, phone)
-                self.quiet(path)
+                self.quiet(path, may)
 
     def picture(self, name, width, phone):
         self.browser.run("document.querySelectorAll('details').forEach((one) => { one.open = false; })")
@@ -238,9 +245,92 @@ def all_checks(report):
     report.quiet(file)
 
 
+# Entries of the history that ships with the tests, by kind, and what each page must show.
+KINDS = {
+    "differential": (1, ".spans rect"),
+    "fix": (10, ".spans .better"),
+    "run": (2, "table.plain"),
+    "comparison": (16, "#pairs canvas"),
+    "sweep": (70, "#sweep-0 canvas"),
+}
+
+
+def documents(report):
+    """Results that are no verdict."""
+    for kind, (number, shows) in KINDS.items():
+        page = report.write(kind, "history", "show", str(number), "--db", HISTORY)
+        report.open(page)
+        check(report.browser.run(f"!!document.querySelector('{shows}')"), f"{kind}: no {shows}")
+        report.look(kind, page)
+    for name, arguments in {
+        "listed": ["history", "--db", HISTORY],
+        "differs": ["diff", "testdata/fed_small", "testdata/gc_every_step"],
+        "plan": ["plan", "--model", "llama-3-8b", "--gpu", "h100x8", "--seq", "8192", "--global-batch", "256"],
+    }.items():
+        page = report.write(name, *arguments)
+        report.look(name, page)
+
+
+def served(report, python):
+    """`serve`: pages by address, and a program while it runs."""
+    program = subprocess.Popen(
+        [report.program, "serve", "testdata", "--db", HISTORY, "--listen", "127.0.0.1:0", "--lang", "en"],
+        cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    trains = None
+    try:
+        said = program.stderr.readline()
+        check("http://127.0.0.1:" in said, f"serve says {said}")
+        root = said.split()[1]
+        report.look("start", root)
+        report.browser.run("[...document.querySelectorAll('a')].find((one) => one.textContent === 'fed_small').click()")
+        until(lambda: "fed_small" in report.browser.run("location.pathname") and report.browser.run("!!document.querySelector('#timeline canvas')"), "the page of a recording")
+        report.quiet(root + "recording/fed_small", may=[root])
+        report.look("entry", root + "entry/70")
+        # A page that is not there: the browser itself notes that.
+        report.open(root + "recording/none")
+        check("nothing of that name" in report.browser.run("document.querySelector('h1').innerText"), "what is not there")
+        if not python:
+            print("skipped: a program while it runs (needs PyTorch: --python)")
+            return
+        trains = subprocess.Popen([python, str(ROOT / "crates/whyidle/tests/programs/loader_wait.py"), "--workers", "2"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        live = f"{root}live/{trains.pid}"
+        text = lambda id: report.browser.run(f"document.getElementById('{id}')?.textContent ?? ''")
+        sentence = lambda: text("sentence")
+        def told():
+            if report.browser.run("document.querySelectorAll('#lines svg').length"):
+                return True
+            # It has not loaded PyTorch yet.
+            if not sentence() or text("end"):
+                report.open(live)
+            return False
+        report.open(live)
+        until(told, "nothing is told of a running program")
+        english = sentence()
+        report.language("zh-CN")
+        check(sentence() != english, "what is told stays English")
+        report.quiet(live, may=[f"{live}/events"])
+        trains.kill()
+        trains.wait()
+        until(lambda: "结束" in text("end"), "the end of a program is not told")
+    finally:
+        for one in [program, trains]:
+            if one:
+                one.kill()
+                one.wait()
+
+
+def until(holds, what, seconds=90):
+    end = time.monotonic() + seconds
+    while not holds():
+        check(time.monotonic() < end, what)
+        time.sleep(0.1)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--program", required=True)
+    arguments.add_argument("--python", help="one with PyTorch, for a program that runs")
     arguments.add_argument("--pictures", type=pathlib.Path, help="keep pictures of every page here")
     given = arguments.parse_args()
     browser = find()
@@ -251,7 +341,10 @@ def main():
         given.pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, Browser(browser) as page:
         try:
-            all_checks(Report(page, os.path.abspath(given.program), pathlib.Path(folder), given.pictures))
+            report = Report(page, os.path.abspath(given.program), pathlib.Path(folder), given.pictures)
+            all_checks(report)
+            documents(report)
+            served(report, given.python)
         except Failed as failed:
             print(f"failed: {failed}")
             return 1

@@ -2,6 +2,7 @@
 //!
 //! * `causes/` – one file per cause, one table listing them.
 //! * [`triage`] – the first look by symptom, one file per symptom.
+//! * [`fleet`] – the jobs of a cluster, by what they waste.
 //! * [`Verdict`] – the result, free of language; the report crate words it.
 
 pub mod case;
@@ -10,6 +11,7 @@ mod critical;
 mod details;
 pub mod diff;
 mod edit;
+pub mod fleet;
 mod give_back;
 mod habits;
 mod ids;
@@ -36,7 +38,7 @@ pub use ranks::{
     ACROSS_RANKS, Clock, Digest, Group, NotJudged, NotOneJob, Ranks, SPLIT_LINES, TogetherFacts, Transfer,
     judge_ranks, slow_path, why_slow,
 };
-pub use recording::{Run, add_counters, add_samples, judge_recording, refuse_given_step};
+pub use recording::{Run, add_counters, add_samples, judge_recording, refuse_given_step, waiting};
 pub use refuse::{refuse_device, refuse_step, refuse_trace};
 pub use verdict::{
     Basis, Change, Confidence, CriticalPath, Details, Estimate, Evidence, Finding, Gain, Input, Instruments,

@@ -14,6 +14,7 @@
 //! * [`NcclLog`] – which ranks there are, and over what each pair talks, as NCCL logs it.
 //! * [`NcuKernels`] – what Nsight Compute measured of single kernels.
 //! * [`MachineFacts`] – cards, links and settings of a machine, as its tools print them.
+//! * [`MetricSample`] – a figure with labels, from a store of metrics.
 //! * [`ImportNotes`] – what was wrong with the input, counted by [`NoteCode`].
 
 mod flight;
@@ -24,6 +25,7 @@ mod intern;
 mod machine;
 mod memory;
 mod meta;
+mod metric;
 mod nccl;
 mod ncu;
 mod notes;
@@ -43,6 +45,7 @@ pub use memory::{
     MemoryStacks, MemorySummary, Segments, SummaryRow, Times,
 };
 pub use meta::{DeviceProperties, Distributed, Meta, Recorder, Stream, Thread, Vendor};
+pub use metric::MetricSample;
 pub use nccl::{LinkPath, NcclLink, NcclLog, NcclRank, NcclWarning};
 pub use ncu::{NcuKernels, NcuMetric, NcuStall};
 pub use notes::{ImportNotes, Note, NoteCode, Severity};

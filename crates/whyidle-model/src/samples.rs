@@ -88,7 +88,13 @@ impl Table {
     /// The rows taken from `from` until `until`, ns of Unix time.
     #[must_use]
     pub fn between(&self, from: i64, until: i64) -> Self {
-        let rows: Vec<usize> = (0..self.len()).filter(|&row| (from..=until).contains(&self.t[row])).collect();
+        self.keeping(|row| (from..=until).contains(&self.t[row]))
+    }
+
+    /// The rows that are to be kept, by their number.
+    #[must_use]
+    pub fn keeping(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let rows: Vec<usize> = (0..self.len()).filter(|&row| keep(row)).collect();
         let take = |column: &Vec<f64>| rows.iter().filter_map(|&row| column.get(row).copied()).collect();
         let words = |column: &Vec<String>| rows.iter().filter_map(|&row| column.get(row).cloned()).collect();
         Self {

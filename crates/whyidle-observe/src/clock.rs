@@ -29,6 +29,13 @@ pub fn process_cpu() -> Duration {
     cpu(ClockId::ProcessCPUTime)
 }
 
+/// Memory that this process has resident, bytes; `None` where the system does not say.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    let stat = procfs::process::Process::myself().ok()?.stat().ok()?;
+    stat.rss.checked_mul(procfs::page_size())
+}
+
 fn cpu(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     let (s, ns) = (u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0));

@@ -5,6 +5,7 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
+use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 use nvml_wrapper::{Device, Nvml};
 
 use crate::Missing;
@@ -70,10 +71,13 @@ pub struct Card {
     /// Active NVLinks, and all of them.
     pub nvlinks: Option<(u32, u32)>,
     /// Processes that compute on it, with their memory in bytes where known. Numbers are the host's.
-    pub processes: Vec<(u32, Option<u64>)>,
+    pub processes: Holders,
     /// Counters of unit activity can be read.
     pub has_gpm: bool,
 }
+
+/// Processes that hold memory of a GPU, with the bytes where known.
+pub type Holders = Vec<(u32, Option<u64>)>;
 
 /// The GPUs of this machine.
 pub struct Gpus {
@@ -94,6 +98,9 @@ const ENERGY_EVERY: u64 = 64;
 const SETTLING: u64 = 2;
 /// After so many failed rounds the library is given up: the driver was unloaded or the card fell off.
 const GIVE_UP: u32 = 12;
+
+/// After so many failed rounds, whoever can start the library anew does.
+const SILENT: u32 = 3;
 
 impl Gpus {
     /// Opens the library and every GPU.
@@ -145,17 +152,27 @@ impl Gpus {
                 sm_set_mhz: device.applications_clock(Clock::SM).ok(),
                 throttle: device.current_throttle_reasons().ok().map(|bits| bits.bits()),
                 nvlinks: nvlinks(device),
-                processes: processes
-                    .iter()
-                    .map(|process| match process.used_gpu_memory {
-                        UsedGpuMemory::Used(bytes) => (process.pid, Some(bytes)),
-                        UsedGpuMemory::Unavailable => (process.pid, None),
-                    })
-                    .collect(),
+                processes: with_bytes(&processes),
                 has_gpm: self.gpm[at],
             }
         };
         self.devices.iter().enumerate().map(card).collect()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Who holds memory of each GPU to compute on it, by the driver's numbers, with the bytes where known; `None` where
+    /// a card does not answer.
+    #[must_use]
+    pub fn holders(&self) -> Vec<Option<Holders>> {
+        self.devices
+            .iter()
+            .map(|device| device.running_compute_processes().ok().map(|all| with_bytes(&all)))
+            .collect()
     }
 
     /// How the GPUs reach each other.
@@ -208,6 +225,11 @@ impl Gpus {
         self.failures >= GIVE_UP
     }
 
+    /// NVML did not answer lately: after a reset it must be started anew.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.failures >= SILENT
+    }
+
     /// What the units did since the last sample, in percent; PCIe and NVLink in MB/s.
     fn activity(&mut self, at: usize) -> Vec<String> {
         let nothing = || vec![String::new(); GPM.len()];
@@ -229,6 +251,14 @@ impl Gpus {
         };
         values.into_iter().map(|result| text(value(result))).collect()
     }
+}
+
+fn with_bytes(processes: &[ProcessInfo]) -> Holders {
+    let bytes = |process: &ProcessInfo| match process.used_gpu_memory {
+        UsedGpuMemory::Used(bytes) => (process.pid, Some(bytes)),
+        UsedGpuMemory::Unavailable => (process.pid, None),
+    };
+    processes.iter().map(bytes).collect()
 }
 
 fn text(value: Option<impl ToString>) -> String {

@@ -144,6 +144,40 @@ pub fn interruption() -> Interruption {
     Interruption(flag)
 }
 
+/// What a service is told by signals: to end (SIGTERM, SIGINT), to read its settings anew (SIGHUP).
+#[derive(Clone, Debug)]
+pub struct Orders {
+    end: Arc<AtomicBool>,
+    reload: Arc<AtomicBool>,
+}
+
+impl Orders {
+    /// Takes orders from now on. A second order to end ends at once.
+    #[must_use]
+    pub fn take() -> Self {
+        let (end, reload) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        for signal in [SIGINT, SIGTERM] {
+            // The order matters: a flag that is set already ends the service.
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&end));
+            let _ = signal_hook::flag::register(signal, Arc::clone(&end));
+        }
+        let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&reload));
+        Self { end, reload }
+    }
+
+    /// It is to end.
+    #[must_use]
+    pub fn to_end(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// It is to read its settings anew; true once for each order.
+    #[must_use]
+    pub fn to_reload(&self) -> bool {
+        self.reload.swap(false, Ordering::Relaxed)
+    }
+}
+
 /// The status as a shell would give it: 128 and the signal's number where a signal ended the program.
 #[must_use]
 pub fn shell_status(status: ExitStatus) -> u8 {

@@ -7,8 +7,11 @@
 //! * [`ondemand`] – asks a running PyTorch for a trace, over the socket that its profiler polls.
 //! * [`tracing`] – brings what they then write into a recording.
 //! * [`launch`] – starts a program in a process group of its own.
+//! * [`node`] – every training program of this machine, sampled lightly for months; [`place`] says where each runs,
+//!   [`redact`] keeps secrets out of what is told of it.
 //! * [`captured`] – starts a program to measure it: its output is kept, and it is ended as Ctrl-C would.
 //! * [`hook`] – has PyTorch programs write a line at each step.
+//! * `prometheus` – asks a Prometheus for what agents exported; a feature.
 //! * [`surroundings`], [`neighbours`], [`turn`] – what a measurement is made on, who disturbs it, and that no other is
 //!   made at the same time.
 //!
@@ -26,11 +29,17 @@ pub mod launch;
 pub mod links;
 mod missing;
 pub mod neighbours;
+pub mod node;
 pub mod ondemand;
 mod pace;
 mod permission;
+pub mod place;
 pub mod process;
-mod recorder;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
+pub mod recorder;
+pub mod redact;
+mod rooted;
 mod scratch;
 pub mod stacks;
 pub mod surroundings;

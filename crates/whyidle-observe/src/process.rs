@@ -38,6 +38,11 @@ impl Watched {
         self.started == started
     }
 
+    /// When it started, ticks since boot.
+    pub(crate) fn start(&self) -> u64 {
+        self.started
+    }
+
     /// Still the same process, and not yet dead.
     pub(crate) fn is_alive(&self) -> bool {
         self.process.stat().is_ok_and(|stat| stat.starttime == self.started && stat.state != 'Z')
@@ -122,6 +127,13 @@ impl Watched {
 /// When process `pid` started, ticks since boot; `None` once it is gone.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     Some(Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?.starttime)
+}
+
+/// The process that started `pid`; 0 once it is gone.
+pub(crate) fn parent(pid: u32) -> u32 {
+    let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
+    let parent = process.and_then(|process| process.stat().ok()).map(|stat| stat.ppid);
+    parent.and_then(|parent| u32::try_from(parent).ok()).unwrap_or(0)
 }
 
 /// The process has ended, and its parent has not asked for its status yet.

@@ -1,14 +1,16 @@
 //! Writes a recording as it is made: rows are on disk within half a second, so that a watcher that is
 //! killed leaves everything but its last moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use crate::node::{Round, StackRow};
 use crate::stacks::{Sighting, ThreadStack};
 use crate::{Missing, clock, gpu, process, system};
 
@@ -28,6 +30,16 @@ pub struct About {
     pub missing: Vec<Missing>,
     /// Further members.
     pub more: Map<String, Value>,
+}
+
+/// The columns of the tables of a recording, by file.
+#[must_use]
+pub fn columns() -> [(&'static str, String); 3] {
+    [
+        ("nvml.csv", gpu::columns()),
+        ("proc.csv", process::COLUMNS.to_owned()),
+        ("system.csv", system::COLUMNS.to_owned()),
+    ]
 }
 
 /// Where the files of a recording go: a folder, or whoever reads along.
@@ -66,9 +78,11 @@ pub struct Recorder {
     thread: Sheet,
     system: Sheet,
     stacks: BufWriter<Box<dyn Write>>,
-    known: HashMap<(u32, ThreadStack), usize>,
+    known: HashMap<(u32, Rc<ThreadStack>), usize>,
     /// By stack: process, its parents, the stack, samples.
-    table: Vec<(u32, Vec<u32>, ThreadStack, u64)>,
+    table: Vec<(u32, Vec<u32>, Rc<ThreadStack>, u64)>,
+    /// Source lines that were written, of rounds.
+    sources: HashSet<(String, u32)>,
     flushed: Instant,
     failed: Option<io::Error>,
 }
@@ -115,6 +129,7 @@ impl Recorder {
             shelf,
             known: HashMap::new(),
             table: Vec::new(),
+            sources: HashSet::new(),
             flushed: Instant::now(),
             failed: None,
         })
@@ -153,7 +168,7 @@ impl Recorder {
         let mut seen = Vec::new();
         for Sighting { stack, gil } in stacks {
             let state = if stack.thread == "MainThread" { state } else { ' ' };
-            let key = (pid, stack);
+            let key = (pid, Rc::new(stack));
             let number = match self.known.get(&key) {
                 Some(&number) => number,
                 None => {
@@ -161,8 +176,8 @@ impl Recorder {
                     let line = stack_line(number, pid, parents, &key.1);
                     let result = writeln!(self.stacks, "{line}");
                     self.note(result);
-                    self.table.push((pid, parents.to_vec(), key.1.clone(), 0));
-                    new.push(key.1.clone());
+                    self.table.push((pid, parents.to_vec(), Rc::clone(&key.1), 0));
+                    new.push((*key.1).clone());
                     self.known.insert(key, number);
                     number
                 }
@@ -179,6 +194,32 @@ impl Recorder {
         new
     }
 
+    /// Writes a round of samples of several programs.
+    pub fn round(&mut self, round: Round) {
+        self.gpu_rows(&round.gpu);
+        self.process_rows(&round.process);
+        if let Some(row) = round.system {
+            self.system_row(row);
+        }
+        for StackRow { t, pid, state, stacks } in round.stacks {
+            self.stacks(t, pid, &[], stacks, state);
+        }
+        for (file, line, text) in round.source {
+            let key = (file, line);
+            if !self.sources.contains(&key) {
+                self.source(&key.0, line, &text);
+                self.sources.insert(key);
+            }
+        }
+        self.tick();
+    }
+
+    /// Different stacks that are held in memory.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.table.len()
+    }
+
     pub(crate) fn source(&mut self, file: &str, line: u32, text: &str) {
         let result = writeln!(self.stacks, "{}", json!({ "source": file, "line": line, "text": text }));
         self.note(result);
@@ -191,7 +232,8 @@ impl Recorder {
         }
     }
 
-    fn flush(&mut self) {
+    /// Brings every row to disk now.
+    pub fn flush(&mut self) {
         self.flushed = Instant::now();
         let sheets = [&mut self.gpu, &mut self.process, &mut self.thread, &mut self.system];
         let result =

@@ -6,6 +6,8 @@ use std::fs;
 use py_spy::config::{LineNo, LockingStrategy};
 use py_spy::{Config, PythonSpy};
 
+use crate::rooted::read_inside;
+
 /// A stack of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadStack {
@@ -160,13 +162,10 @@ fn layout(pid: u32) -> Option<HashSet<String>> {
 pub(crate) fn source_line(pid: u32, file: &str, line: u32) -> Option<String> {
     const LARGEST_FILE: u64 = 4 << 20;
     const LONGEST_LINE: usize = 200;
-    let inside = file.strip_prefix('/')?;
-    let path = format!("/proc/{pid}/root/{inside}");
-    let about = fs::metadata(&path).ok()?;
-    if !about.is_file() || about.len() > LARGEST_FILE {
+    if !file.starts_with('/') {
         return None;
     }
-    let text = fs::read_to_string(&path).ok()?;
+    let text = read_inside(pid, file, LARGEST_FILE, true)?;
     let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?.trim();
     Some(line.chars().take(LONGEST_LINE).collect())
 }

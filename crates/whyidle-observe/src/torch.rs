@@ -1,7 +1,9 @@
 //! What a process has loaded: Python, PyTorch, and their versions, from its memory map and its files.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::rooted::read_inside;
 
 /// What is known of a process's software.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,9 +37,8 @@ pub fn software(pid: u32) -> Software {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let mut found = from_maps(&maps);
     if let Some(folder) = torch_folder(&maps) {
-        let root = PathBuf::from(format!("/proc/{pid}/root"));
-        let inside = folder.strip_prefix('/').unwrap_or(&folder);
-        let version = fs::read_to_string(root.join(inside).join("version.py")).unwrap_or_default();
+        const LARGEST: u64 = 64 << 10;
+        let version = read_inside(pid, &format!("{folder}/version.py"), LARGEST, true).unwrap_or_default();
         found.torch = assigned(&version, "__version__");
         found.cuda = assigned(&version, "cuda");
     }

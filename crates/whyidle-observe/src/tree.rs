@@ -152,6 +152,11 @@ impl Tree {
                 members.push(member);
             }
         }
+        Self::judged(members, shown)
+    }
+
+    /// These processes, with the role of each.
+    pub(crate) fn judged(members: Vec<Member>, shown: &Shown) -> Self {
         let mut tree = Self { members };
         tree.assign_roles(shown);
         tree
@@ -287,7 +292,7 @@ fn is_loader_by_name(member: &Member) -> bool {
     member.name.starts_with("pt_data_worker") || member.name.starts_with("pt_data_pin")
 }
 
-fn member(pid: u32) -> Option<Member> {
+pub(crate) fn member(pid: u32) -> Option<Member> {
     let process = Process::new(i32::try_from(pid).ok()?).ok()?;
     let stat = process.stat().ok()?;
     let ticks = procfs::ticks_per_second().max(1) as f64;
@@ -355,12 +360,11 @@ pub fn training_programs() -> Vec<Member> {
         .filter_map(|process| u32::try_from(process.pid).ok())
         .filter(|&pid| pid != own && maps_torch(pid))
         .collect();
-    let mut tree = Tree { members: pids.into_iter().filter_map(member).collect() };
-    tree.assign_roles(&Shown::default());
+    let tree = Tree::judged(pids.into_iter().filter_map(member).collect(), &Shown::default());
     tree.members.into_iter().filter(|member| member.role == Role::Driver).collect()
 }
 
-fn maps_torch(pid: u32) -> bool {
+pub(crate) fn maps_torch(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains("/libtorch_cpu.so"))
 }
 

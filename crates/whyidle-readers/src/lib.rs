@@ -14,6 +14,7 @@
 //! * [`samples`] – what was sampled of a run from outside.
 //! * [`written`] – files that are written, whole or not at all.
 //! * [`progress`] – steps and losses, as a program prints them or the start-up hook writes them.
+//! * [`prometheus`] – what Prometheus answers to a query.
 //! * [`settings`] – one value in a program's settings file, changed in its text.
 //! * `documents` – documents of text for tokenising; with the feature `documents`.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
@@ -40,6 +41,7 @@ mod pickle;
 mod places;
 mod plain;
 pub mod progress;
+pub mod prometheus;
 pub mod recording;
 pub mod samples;
 pub mod settings;

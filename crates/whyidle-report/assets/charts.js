@@ -17,13 +17,16 @@
       scales: { x: { time: false, ...(more && more.x) }, y: { range: (_, low, top) => [0, top > 0 ? top * 1.08 : 1] } },
       axes: axes.map((axis) => ({ stroke: ink, grid, ticks: grid, font: "11px system-ui", labelFont: "11px system-ui", labelSize: 18, size: axis.side === 3 ? 64 : 40, ...axis })),
       series,
+      bands: (more && more.bands) || [],
       legend: { live: true },
       cursor: { y: false },
     };
     made.set(id, new uPlot(options, values, box));
   }
+  // What is counted has no halves.
+  const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000];
   function axes(x, y, values) {
-    return [{ label: x }, { label: y, side: 3, values: (_, ticks) => ticks.map(values) }];
+    return [{ label: x, ...(x === word("seconds") ? {} : { incrs: WHOLE }) }, { label: y, side: 3, values: (_, ticks) => ticks.map(values) }];
   }
   const line = (label, key, value, more) => ({ label, stroke: colour(key), width: 1.5, value: (_, v) => (v == null ? "–" : value(v)), ...more });
 
@@ -40,7 +43,7 @@
     const wide = Math.max((Math.max(...ns) - low) / 24, 1);
     const counts = new Array(25).fill(0);
     ns.forEach((one) => counts[Math.min(24, Math.floor((one - low) / wide))]++);
-    chart("histogram", word("steps"), [{ label: word("step-time"), values: (_, ticks) => ticks.map((one) => time(one)), space: 70 }, { side: 3, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }], [
+    chart("histogram", word("steps"), [{ label: word("step-time"), values: (_, ticks) => ticks.map((one) => time(one)), space: 70 }, { side: 3, size: 44, incrs: WHOLE }], [
       { label: word("step-time"), value: (_, v) => (v == null ? "–" : time(v)) },
       { label: word("steps"), stroke: colour("k-matmul"), fill: colour("k-element"), paths: uPlot.paths.bars({ size: [0.95] }), points: { show: false } },
     ], [counts.map((_, at) => low + (at + 0.5) * wide), counts], 220, { x: { range: [low - wide / 2, low + 25.5 * wide] } });
@@ -108,11 +111,42 @@
     ], [numbers, ...data.sides.map(padded)]);
   }
 
+  /** A setting: its values in their order at equal distances, the interval as a band, the chosen value and its plateau. */
+  function sweep(one, at) {
+    const names = one.values.map(tongue);
+    const places = names.map((_, place) => place);
+    const value = one.rate ? (v) => (v >= 100 ? v.toFixed(0) : v.toPrecision(3)) : time;
+    const only = (keep) => one.figures.map((figure, place) => (keep(place) ? figure : null));
+    const label = one.rate ? word("rate") : word("step-time");
+    const marks = axes(word("value"), one.rate ? label : "", value);
+    marks[0].splits = () => places;
+    marks[0].values = (_, ticks) => ticks.map((place) => names[place] ?? "");
+    const bare = { points: { show: false }, width: 0 };
+    const series = [
+      { label: word("value"), value: (_, place) => (place == null ? "–" : names[place]) },
+      line(label, "k-matmul", value, { points: { show: true, size: 7 }, spanGaps: true }),
+      ...(one.plateau ? [line(word("plateau"), "good", value, { width: 4, points: { show: false } })] : []),
+      ...(one.chosen != null ? [line(word("chosen"), "good", value, { paths: () => null, points: { show: true, size: 13, stroke: colour("good"), width: 3 } })] : []),
+      line("95 % −", "k-rest", value, bare),
+      line("95 % +", "k-rest", value, bare),
+    ];
+    const [low, high] = [series.length - 2, series.length - 1];
+    chart("sweep-" + at, label, marks, series, [
+      places,
+      one.figures,
+      ...(one.plateau ? [only((place) => place >= one.plateau[0] && place <= one.plateau[1])] : []),
+      ...(one.chosen != null ? [only((place) => place === one.chosen)] : []),
+      one.low,
+      one.high,
+    ], 260, { x: { range: [-0.4, names.length - 0.6] }, bands: [{ series: [low, high], fill: colour("line") }] });
+  }
+
   drawn(() => {
     if (data.steps) steps();
     if (data.curves) curves();
     if (data.memory) data.memory.forEach(memory);
     if (data.pairs) pairs();
     if (data.sides) sides();
+    if (data.sweeps) data.sweeps.forEach(sweep);
   });
 })();

@@ -34,6 +34,8 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/sweep.ftl")),
             include_str!(concat!("../locales/", $folder, "/gate.ftl")),
             include_str!(concat!("../locales/", $folder, "/history.ftl")),
+            include_str!(concat!("../locales/", $folder, "/agent.ftl")),
+            include_str!(concat!("../locales/", $folder, "/fleet.ftl")),
             include_str!(concat!("../locales/", $folder, "/html.ftl")),
             include_str!(concat!("../locales/", $folder, "/tokenize.ftl")),
         ]

@@ -14,14 +14,15 @@ use std::ffi::{c_char, c_uint, c_ulonglong};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use nvml_wrapper_sys::bindings::{
-    nvmlDevice_t, nvmlGpmMetricsGet_t, nvmlGpmSample_t, nvmlGpmSupport_t, nvmlMemory_v2_t, nvmlReturn_t,
-    nvmlUtilization_t,
+    nvmlDevice_t, nvmlGpmMetricsGet_t, nvmlGpmSample_t, nvmlGpmSupport_t, nvmlMemory_v2_t, nvmlProcessInfo_t,
+    nvmlReturn_t, nvmlUtilization_t,
 };
 use replay::Replay;
 
 const SUCCESS: nvmlReturn_t = 0;
 const INVALID_ARGUMENT: nvmlReturn_t = 2;
 const NOT_SUPPORTED: nvmlReturn_t = 3;
+const INSUFFICIENT_SIZE: nvmlReturn_t = 7;
 const UNKNOWN: nvmlReturn_t = 999;
 
 /// Columns of the counters of unit activity, by NVML's number.
@@ -101,6 +102,8 @@ values! {
 /// Starts the library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlInit_v2() -> nvmlReturn_t {
+    // Whoever starts the library anew, as after a reset, is answered again.
+    replay().revive();
     if replay().count() == 0 { UNKNOWN } else { SUCCESS }
 }
 
@@ -182,6 +185,35 @@ pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
     let value = |column| replay.value(number(device), column).map(|value| value as c_uint);
     let (Some(gpu), Some(memory)) = (value("util_gpu"), value("util_mem")) else { return NOT_SUPPORTED };
     unsafe { out.write(nvmlUtilization_t { gpu, memory }) };
+    SUCCESS
+}
+
+/// Who holds memory to compute: the lines `gpu pid bytes` of the file that `WHYIDLE_STANDIN_HOLDERS` names, as they are
+/// now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
+    device: nvmlDevice_t,
+    count: *mut c_uint,
+    out: *mut nvmlProcessInfo_t,
+) -> nvmlReturn_t {
+    let holders = replay::holders(number(device));
+    let room = unsafe { count.read() } as usize;
+    unsafe { count.write(holders.len() as c_uint) };
+    if holders.is_empty() {
+        return SUCCESS;
+    }
+    if out.is_null() || room < holders.len() {
+        return INSUFFICIENT_SIZE;
+    }
+    for (at, (pid, bytes)) in holders.into_iter().enumerate() {
+        let info = nvmlProcessInfo_t {
+            pid,
+            usedGpuMemory: bytes,
+            gpuInstanceId: c_uint::MAX,
+            computeInstanceId: c_uint::MAX,
+        };
+        unsafe { out.add(at).write(info) };
+    }
     SUCCESS
 }
 

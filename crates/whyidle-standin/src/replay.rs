@@ -12,6 +12,8 @@ pub struct Replay {
     at: Vec<usize>,
     /// Answers left before the library falls silent; `None` for ever.
     left: Option<u64>,
+    /// Answers after each start of the library.
+    answers: Option<u64>,
 }
 
 impl Replay {
@@ -20,7 +22,7 @@ impl Replay {
     pub fn from_environment() -> Self {
         let path = std::env::var("WHYIDLE_STANDIN").unwrap_or_default();
         let left = std::env::var("WHYIDLE_STANDIN_ANSWERS").ok().and_then(|text| text.parse().ok());
-        Self { left, ..Self::read(&fs::read_to_string(path).unwrap_or_default()) }
+        Self { left, answers: left, ..Self::read(&fs::read_to_string(path).unwrap_or_default()) }
     }
 
     /// Reads rows from the text of a table.
@@ -42,7 +44,12 @@ impl Replay {
             gpus[gpu].push(row);
         }
         gpus.retain(|rows| !rows.is_empty());
-        Self { at: vec![0; gpus.len()], gpus, left: None }
+        Self { at: vec![0; gpus.len()], gpus, left: None, answers: None }
+    }
+
+    /// The library is started anew.
+    pub fn revive(&mut self) {
+        self.left = self.answers;
     }
 
     /// How many GPUs there are.
@@ -73,6 +80,19 @@ impl Replay {
         }
         self.gpus.get(gpu)?.get(*self.at.get(gpu)?)?.get(column).copied()
     }
+}
+
+/// Who holds memory of a GPU: the lines `gpu pid bytes` of the file that `WHYIDLE_STANDIN_HOLDERS` names.
+#[must_use]
+pub fn holders(gpu: usize) -> Vec<(u32, u64)> {
+    let path = std::env::var("WHYIDLE_STANDIN_HOLDERS").unwrap_or_default();
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let holder = |line: &str| {
+        let mut words = line.split_whitespace();
+        let on: usize = words.next()?.parse().ok()?;
+        (on == gpu).then(|| Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?)))?
+    };
+    text.lines().filter_map(holder).collect()
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ use crate::values::{duration, step_ms, step_range, whole};
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// Language of the output [default: from the locale]
-    #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"])]
+    /// Language of the output: en, zh [default: from the locale]
+    #[arg(long, global = true, display_order = 900, value_name = "LANG", value_parser = ["en", "zh"], hide_possible_values = true)]
     pub(crate) lang: Option<String>,
     /// When to use colour
     #[arg(long, global = true, display_order = 901, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_short_help = true)]
@@ -35,13 +35,13 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say from PyTorch profiler traces where each step goes and what to change
+    /// Say from PyTorch traces where each step goes and what to change
     Trace(TraceOptions),
     /// Condense each rank's trace into what it says to the others
     Digest(DigestOptions),
     /// Give the verdict on many ranks from their digests, or join them
     Merge(MergeOptions),
-    /// Say before anything runs whether a model fits, what a step takes and which strategy suits
+    /// Say before a run whether a model fits, its step time and strategy
     Plan(Box<crate::plan::PlanOptions>),
     /// Start a program, watch it, trace it briefly, give the verdict
     Run(RunOptions),
@@ -52,6 +52,12 @@ pub(crate) enum Command {
     Top(TopOptions),
     /// Check the machine and a running program for costly settings
     Check(CheckOptions),
+    /// Show recordings, the history and running programs in the browser
+    #[cfg(feature = "serve")]
+    Serve(ServeOptions),
+    /// Watch a node for months: metrics for Prometheus, and recordings
+    #[cfg(all(feature = "agent", target_os = "linux"))]
+    Agent(crate::agent::AgentOptions),
     /// Give the verdict of a recording, or of files of other tools
     Diagnose(DiagnoseOptions),
     /// Say from flight recorders and NCCL logs which rank hangs where
@@ -77,6 +83,9 @@ pub(crate) enum Command {
     Gate(Box<GateOptions>),
     /// List what was measured
     History(HistoryOptions),
+    /// Rank the jobs of a cluster by wasted GPU time, from Prometheus
+    #[cfg(all(feature = "agent", target_os = "linux"))]
+    Fleet(Box<crate::fleet::FleetOptions>),
     /// Explain a cause: how it is recognised, what cures it, its traps
     Explain {
         /// Id of a cause, as `data.workers`; without it, all are listed
@@ -194,6 +203,38 @@ impl ReportingToo {
     pub(crate) fn reporting(&self) -> Reporting {
         Reporting { report: self.report.clone(), open: self.open, force: self.force }
     }
+}
+
+/// Options of `serve`.
+#[cfg(feature = "serve")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  whyidle serve runs/\n  \
+    whyidle serve runs/ --listen 0.0.0.0:7321 --token-file token --tls-cert cert.pem --tls-key key.pem\n\n\
+    Exit status: 0 it was ended, 2 bad usage, no such folder, or the address is taken.")]
+pub(crate) struct ServeOptions {
+    /// A folder with recordings and traces
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Address and port; others than this machine need a token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = crate::serve::ADDRESS)]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Ask for the token in this file, as a bearer or as the password of any user
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Encrypt with this certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Another name under which browsers may ask for it; repeatable
+    #[arg(long, value_name = "HOST", hide_short_help = true)]
+    pub(crate) name: Vec<String>,
+    /// Open it in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    #[command(flatten)]
+    pub(crate) kept: crate::experiment::options::Kept,
 }
 
 /// Options of `digest`.
@@ -435,6 +476,8 @@ pub(crate) struct DiffOptions {
     pub(crate) rank: Option<u32>,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
 }
 
 /// How the answer to a query is printed.

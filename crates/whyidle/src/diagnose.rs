@@ -29,6 +29,33 @@ pub(crate) fn verdict(dir: &Path, step_ms: Option<f64>, output: &Output) -> Resu
     verdict_with(dir, Others { samples: &Samples::default(), peaks: Vec::new() }, step_ms, output)
 }
 
+/// The signals and the verdict of one program of a recording, from its samples alone; of `driver` where several are in
+/// it.
+#[cfg(any(feature = "tui", feature = "agent"))]
+pub(crate) fn of_program(
+    samples: &Samples,
+    recorded: &Recording,
+    driver: Option<u32>,
+    path: &str,
+) -> (Signals, Result<Verdict, Box<Refusal>>) {
+    let known = trace::known(Some(recorded), None);
+    let world = recorded.world.unwrap_or(1);
+    let one = recorded.drivers.iter().find(|known| Some(known.pid) == driver);
+    // Without a better word, ranks of one host drive its cards in order.
+    let gpu = match one {
+        Some(one) => one.gpu,
+        None => recorded.rank.filter(|_| world > 1),
+    };
+    let signals = signals(samples, &hints(recorded, driver.into_iter().collect(), gpu));
+    let run = Run {
+        rank: one.and_then(|one| one.rank).or(recorded.rank),
+        rows: samples.gpu.len() as u64 + samples.process.len() as u64,
+        ..about(recorded.clone(), true, &signals)
+    };
+    let verdict = judge_recording(&signals, &known, &run, Vec::new(), path);
+    (signals, verdict)
+}
+
 /// What other tools say of a recording's run.
 pub(crate) struct Others<'a> {
     /// What they sampled.

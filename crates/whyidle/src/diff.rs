@@ -7,28 +7,26 @@ use whyidle_analysis::facts::Facts;
 use whyidle_diagnosis::Message;
 use whyidle_diagnosis::diff::{Side, diff};
 use whyidle_readers::ReadError;
-use whyidle_report::{render_diff_json, render_diff_markdown, render_diff_text};
+use whyidle_report::Document;
 
-use crate::args::{DiffOptions, Format};
+use crate::args::DiffOptions;
 use crate::output::Output;
+use crate::page::Page;
 use crate::show::NoVerdict;
 use crate::trace::{Loaded, Question, each_file, files};
-use crate::{REACHED, REFUSED, UNREADABLE, diagnose, trace};
+use crate::{REACHED, REFUSED, UNREADABLE, diagnose, document, trace};
 
 pub(crate) fn run(options: &DiffOptions, output: &Output) -> u8 {
+    let page = match Page::asked(&options.page, output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let (a, b) = match both(options, output) {
         Ok(both) => both,
         Err((path, why)) => return complain(path, why, output),
     };
     let diff = diff(a, b);
-    let text = match options.showing.format {
-        Format::Text => {
-            render_diff_text(&diff, &output.catalog, &output.text_options(options.showing.verbose))
-        }
-        Format::Json => render_diff_json(&diff, &output.catalog),
-        Format::Md => render_diff_markdown(&diff, &output.catalog),
-    };
-    output.data(&text, REACHED)
+    document::show(&Document::Diff(&diff), page.as_ref(), options.showing, REACHED, output)
 }
 
 /// Both sides, or the path of the one that cannot be compared.

@@ -3,6 +3,8 @@
 //! * [`main`] – the program itself.
 //! * [`captured`] – a command that another program runs, and takes what it prints.
 
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod agent;
 mod args;
 #[cfg(target_os = "linux")]
 mod attach;
@@ -12,11 +14,14 @@ mod check;
 mod diagnose;
 mod diff;
 mod digest;
+mod document;
 mod drawn;
 mod evidence;
 mod experiment;
 mod explain;
 mod export;
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod fleet;
 mod generate;
 #[cfg(target_os = "linux")]
 mod list;
@@ -30,6 +35,8 @@ mod progress;
 mod ranks;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod sql;
 mod tables;
@@ -98,6 +105,12 @@ fn other(command: Option<&Command>, output: &Output) -> u8 {
         Some(Command::Tokenize(options)) => tokenize::run(options, output),
         #[cfg(feature = "tui")]
         Some(Command::Top(options)) => top::run(options, output),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(options)) => serve::run(options, output),
+        #[cfg(all(feature = "agent", target_os = "linux"))]
+        Some(Command::Fleet(options)) => fleet::run(options, output),
+        #[cfg(all(feature = "agent", target_os = "linux"))]
+        Some(Command::Agent(options)) => agent::run(options, output),
         Some(Command::Completions { shell }) => generate::completions(*shell, output),
         Some(Command::Man) => generate::man(output),
         Some(

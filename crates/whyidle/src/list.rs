@@ -59,7 +59,7 @@ fn launchers(programs: &[Member]) -> Vec<(u32, usize)> {
 }
 
 /// A command of somebody else's: not too long, and without characters that steer a terminal.
-fn shortened(command: &str) -> String {
+pub(crate) fn shortened(command: &str) -> String {
     const LONGEST: usize = 200;
     let printable = command.chars().map(|c| if c.is_control() { ' ' } else { c });
     if command.chars().count() <= LONGEST {

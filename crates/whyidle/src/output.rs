@@ -112,7 +112,7 @@ impl Output {
         if self.place.is_some() {
             return;
         }
-        let text = format!("whyidle: {}\n", self.catalog.message(message));
+        let text = harmless(&format!("whyidle: {}\n", self.catalog.message(message)));
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
@@ -158,7 +158,7 @@ impl Output {
     }
 
     fn complain(&self, text: &str) {
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        let _ = std::io::stderr().lock().write_all(harmless(text).as_bytes());
     }
 
     /// Prints a reader's error.
@@ -166,6 +166,11 @@ impl Output {
         let hint = error.hint().map(|hint| Message::new(hint.message()));
         self.error(&in_words(error), hint.as_ref());
     }
+}
+
+/// Text that commands no terminal: names of files may hold anything.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 /// What a reader's error says.

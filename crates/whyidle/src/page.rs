@@ -37,6 +37,12 @@ impl Page {
                 output.error(&error, Some(&Message::new("cli-export-there-hint")));
                 return Err(UNREADABLE);
             }
+            // Not what was read, nor anything else that somebody may miss.
+            Ok(about) if about.is_file() && about.len() > 0 && !is_page(path) => {
+                let error = Message::new("cli-report-no-page-there").name("path", shown);
+                output.error(&error, None);
+                return Err(UNREADABLE);
+            }
             Ok(_) if path.is_dir() => {
                 let reason = io::Error::from(io::ErrorKind::IsADirectory);
                 return Err(unwritten(path, &reason, output));
@@ -102,21 +108,28 @@ impl Page {
         let written = Message::new("cli-export-written").name("path", self.path.display().to_string());
         output.say(&written.with("bytes", Arg::Bytes(bytes)));
         if self.open {
-            self.open(output);
+            open(&self.path.display().to_string(), output);
         }
         status
     }
+}
 
-    /// Opens it in the browser; that this cannot be done is worth a word, no more: the page is there.
-    fn open(&self, output: &Output) {
-        let opened = if has_display() { open::that_detached(&self.path) } else { Err(no_display()) };
-        if let Err(error) = opened {
-            let shown = self.path.display().to_string();
-            output.say(
-                &Message::new("cli-report-not-opened").name("path", shown).name("reason", error.to_string()),
-            );
-        }
+/// Opens a page in the browser; that this cannot be done is worth a word, no more: the page is there.
+pub(crate) fn open(shown: &str, output: &Output) {
+    let opened = if has_display() { open::that_detached(shown) } else { Err(no_display()) };
+    if let Err(error) = opened {
+        output.say(
+            &Message::new("cli-report-not-opened").name("path", shown).name("reason", error.to_string()),
+        );
     }
+}
+
+/// The file is a page.
+fn is_page(path: &Path) -> bool {
+    const BEGINS: &[u8] = b"<!doctype html";
+    let mut head = [0; BEGINS.len()];
+    let read = fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
+    read.is_ok() && head.eq_ignore_ascii_case(BEGINS)
 }
 
 /// Where nothing can be shown, `xdg-open` would start, and fail unheard.
@@ -140,5 +153,8 @@ fn unwritten(path: &Path, error: &io::Error, output: &Output) -> u8 {
 pub(crate) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = std::iter::once("whyidle".to_owned()).chain(words).collect();
+    // A page is made to be passed on.
+    #[cfg(target_os = "linux")]
+    let words = whyidle_observe::redact::command(&words);
     shown(&words, &Default::default(), &[])
 }

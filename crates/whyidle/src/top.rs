@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use whyidle_analysis::signals::signals;
-use whyidle_diagnosis::{Message, Run, judge_recording};
+use whyidle_diagnosis::Message;
 use whyidle_model::Samples;
 use whyidle_readers::ReadError;
 use whyidle_readers::recording::Recording;
@@ -14,7 +13,7 @@ use whyidle_tui::{Ending, Judge, Judged};
 
 use crate::args::TopOptions;
 use crate::output::Output;
-use crate::{REACHED, REFUSED, UNREADABLE, diagnose, trace};
+use crate::{REACHED, REFUSED, UNREADABLE, diagnose};
 
 pub(crate) fn run(options: &TopOptions, output: &Output) -> u8 {
     if !options.once && !whyidle_tui::can_draw(std::env::var("TERM").ok().as_deref()) {
@@ -114,25 +113,11 @@ fn live(_: &TopOptions, output: &Output) -> Result<Box<dyn Source>, u8> {
 }
 
 /// Judges as `diagnose` does.
-struct AsDiagnosed;
+pub(crate) struct AsDiagnosed;
 
 impl Judge for AsDiagnosed {
     fn judge(&self, samples: &Samples, recorded: &Recording, driver: Option<u32>) -> Judged {
-        let known = trace::known(Some(recorded), None);
-        let world = recorded.world.unwrap_or(1);
-        let one = recorded.drivers.iter().find(|known| Some(known.pid) == driver);
-        // Without a better word, ranks of one host drive its cards in order.
-        let gpu = match one {
-            Some(one) => one.gpu,
-            None => recorded.rank.filter(|_| world > 1),
-        };
-        let signals = signals(samples, &diagnose::hints(recorded, driver.into_iter().collect(), gpu));
-        let run = Run {
-            rank: one.and_then(|one| one.rank).or(recorded.rank),
-            rows: samples.gpu.len() as u64 + samples.process.len() as u64,
-            ..diagnose::about(recorded.clone(), true, &signals)
-        };
-        let verdict = judge_recording(&signals, &known, &run, Vec::new(), "");
+        let (signals, verdict) = diagnose::of_program(samples, recorded, driver, "");
         Judged { signals, verdict }
     }
 }

@@ -91,6 +91,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Unfit> {
     if (1.0..=86_400.0).contains(&seconds) { Ok(Duration::from_secs_f64(seconds)) } else { Err(unfit()) }
 }
 
+/// `90m`, `12h`, `7d` or `4w`: how far to look back.
+#[cfg(all(feature = "agent", target_os = "linux"))]
+pub(crate) fn span(text: &str) -> Result<Duration, Unfit> {
+    let unfit = || Unfit::new("cli-value-span");
+    let text = text.trim();
+    let unit = text.chars().last().filter(char::is_ascii).ok_or_else(unfit)?;
+    let seconds: u64 = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(unfit()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| unfit())?;
+    let seconds = number.checked_mul(seconds).filter(|seconds| (300..=34_560_000).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(unfit)
+}
+
 /// `3..7` or `5`: both ends are included.
 pub(crate) fn step_range(text: &str) -> Result<RangeInclusive<i64>, Unfit> {
     let number = |part: &str| part.trim().parse::<i64>().map_err(|_| Unfit::new("cli-value-steps"));
@@ -111,6 +129,16 @@ mod tests {
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
         assert!(duration("0s").is_err() && duration("soon").is_err() && duration("9999m").is_err());
+    }
+
+    #[cfg(all(feature = "agent", target_os = "linux"))]
+    #[test]
+    fn spans_are_minutes_to_weeks() {
+        assert_eq!(span("90m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(span("4w"), span("28d"));
+        for text in ["", "7", "d", "4m", "401d", "-1d", "1.5h", "7天", "99999999999999999999w"] {
+            assert!(span(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -58,9 +58,9 @@ pub fn batches(table: &Table, workers: &[u32]) -> Option<Batches> {
     let fit = |quantum: f64| {
         let (mut re, mut im) = (0.0, 0.0);
         for growth in &plateaus {
-            let phase = TAU * growth / quantum;
-            re += phase.cos();
-            im += phase.sin();
+            let (sin, cos) = (TAU * growth / quantum).sin_cos();
+            re += cos;
+            im += sin;
         }
         re.hypot(im) / plateaus.len() as f64
     };

@@ -126,6 +126,15 @@ impl View<'_> {
     }
 }
 
+/// Whom the GPU waits for, by the rule of this module, without a verdict: cause, share of the main thread's samples in
+/// it, and the share of the time charged to it. The charges are at most the GPU's idle share together.
+#[must_use]
+pub fn waiting(signals: &Signals) -> Vec<(&'static str, f64, f64)> {
+    let (known, run) = (Known::default(), Run::default());
+    let waits = Waits::of(&view(signals, &known, &run));
+    waits.charged.iter().map(|wait| (wait.cause, wait.share, wait.charged)).collect()
+}
+
 /// The verdict on a recording. `path` is what the user gave: the command to type next names it.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 
 mod agree;
 mod ascend;
+mod damage;
 #[cfg(feature = "documents")]
 mod documents;
 mod faults;
@@ -14,6 +15,7 @@ mod memory;
 mod mutations;
 mod nsys;
 mod progress;
+mod prometheus;
 mod settings;
 
 use whyidle_model::{NoteCode, Trace};

@@ -72,3 +72,4 @@ cli-gate-saved = { $count ->
 } written to { $path }
 cli-gate-no-run = --run takes a number of the history or last, not "{ $value }"
 cli-gate-no-baseline-there = { $path } is there and is no baseline: nothing was overwritten
+cli-gate-no-page = without --baseline nothing is judged, and there is no page to write

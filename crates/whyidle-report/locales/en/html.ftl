@@ -17,7 +17,6 @@ html-title-change = What to change
 html-title-findings = Findings
 html-title-timeline = One step in time
 html-title-ranks = Ranks
-html-title-run = Where the run goes
 html-title-signals = Signals over time
 html-title-stacks = Python stacks
 html-title-steps = Steps
@@ -34,6 +33,17 @@ html-title-evidence = What was recorded
 html-title-pairs = The pairs
 html-title-series = The steps of each side
 html-title-history = The runs
+html-title-effect = The effect, with its interval
+html-title-attempts = What each change did
+html-title-fed = A step with each feed
+html-title-gate = The change, and what is allowed
+html-title-jobs = GPU time without a kernel, by job
+html-title-lines = Where the difference lies
+html-effect-of-b = B against A
+html-gate-change = new against baseline
+html-interval = 95 %: { $low } to { $high }
+html-unclear = no more than chance explains
+html-sweep-chosen = this one
 html-title-inputs = What was read
 
 ## The head
@@ -170,6 +180,10 @@ html-js-run = run
 html-js-outlier = stands out
 html-js-merged = several
 html-js-no-match = There is no gap in this step.
+html-js-value = value
+html-js-chosen = this one
+html-js-plateau = as good as the best
+html-js-rate = samples per second
 html-js-stream = stream { $number }
 html-js-thread = host: { $name }
 html-js-count = { $count } in { $time }
@@ -185,5 +199,28 @@ html-js-view = { $from } to { $to }
 cli-report-no-stream = a page cannot go to standard output: the verdict is printed there
 cli-report-no-stream-hint = name a file
 cli-report-not-opened = { $path } could not be opened in a browser: { $reason }
-cli-report-no-page = entry { $id } is of a kind that has no page
-cli-report-no-page-hint = --format md gives a text to pass on.
+
+## What `serve` shows
+
+html-site-title = Recordings and runs
+html-site-programs = Running now
+html-site-no-programs = No training program runs on this machine, or none that may be seen.
+html-site-recordings = Recordings
+html-site-no-recordings = Nothing here that whyidle reads.
+html-site-more = There is more than is listed: serve a folder further down.
+html-site-history = History
+html-site-not-found = There is nothing of that name
+html-site-busy = { $count } programs are being watched already
+html-site-busy-hint = Close the page of one of them.
+html-live-title = process { $pid }
+html-live-begins = Watching …
+html-live-too-early = Nothing to say yet
+html-live-seen = From the last { $time }.
+html-live-ended = The program ended.
+html-live-broken = The watch broke off.
+
+## serve
+
+cli-serve-at = { $address } – Ctrl+C ends it
+cli-serve-no-folder = { $path } cannot be served: { $reason }
+cli-report-no-page-there = { $path } is no page: it is not replaced

@@ -22,6 +22,7 @@ sweep-flat = It does not matter: no value of { $name } is shown to be slower tha
 sweep-flat-within = All lie within { $share } of the fastest (95 %).
 sweep-flat-hidden = A difference of up to { $share } could not have been told (95 %).
 sweep-flat-untold = No clear difference: no value of { $name } is shown to be slower than another.
+sweep-empty = Nothing was run.
 sweep-none = No answer: no value of { $name } could be measured.
 
 ## A ladder
@@ -36,6 +37,7 @@ sweep-rung-kept = Kept: { $before } → { $value }, { $times } × (95 %: { $low 
 sweep-rung-kept-bare = Kept: { $before } → { $value }, { $times } ×.
 sweep-rung-only = Kept: { $value }; with { $before } it could not be measured.
 sweep-rung-flat = It does not matter: { $value } stays.
+sweep-rung-untold = No clear difference: { $value } stays.
 sweep-rung-back = No value is faster than { $value } by anything that counts: it stays.
 
 ## The curve

@@ -72,3 +72,4 @@ cli-gate-saved = 已把 { $count ->
 }写入 { $path }
 cli-gate-no-run = --run 要的是历史中的编号或 last，而不是 "{ $value }"
 cli-gate-no-baseline-there = { $path } 已存在且不是基线文件：没有覆盖任何内容
+cli-gate-no-page = 没有 --baseline 就没有判定，也就没有网页可写

@@ -17,7 +17,6 @@ html-title-change = 改什么
 html-title-findings = 发现
 html-title-timeline = 一步的时间线
 html-title-ranks = 各 rank
-html-title-run = 整个运行的时间去向
 html-title-signals = 信号随时间的变化
 html-title-stacks = Python 调用栈
 html-title-steps = 各步
@@ -34,6 +33,17 @@ html-title-evidence = 记录到的内容
 html-title-pairs = 各对
 html-title-series = 两边的各步
 html-title-history = 各次运行
+html-title-effect = 效果及其区间
+html-title-attempts = 各项改动的效果
+html-title-fed = 各种供数方式下的一步
+html-title-gate = 变化与允许的范围
+html-title-jobs = 各作业没有 kernel 的 GPU 时间
+html-title-lines = 差别在哪里
+html-effect-of-b = B 相对 A
+html-gate-change = 新的相对基线
+html-interval = 95 %：{ $low } 至 { $high }
+html-unclear = 没有超出偶然波动
+html-sweep-chosen = 选这个
 html-title-inputs = 读了什么
 
 ## 页首
@@ -167,6 +177,10 @@ html-js-run = 运行
 html-js-outlier = 偏长
 html-js-merged = 多个
 html-js-no-match = 这一步没有间隙。
+html-js-value = 取值
+html-js-chosen = 选这个
+html-js-plateau = 与最好的相当
+html-js-rate = 每秒样本数
 html-js-stream = stream { $number }
 html-js-thread = CPU：{ $name }
 html-js-count = { $time } 内 { $count } 个
@@ -182,5 +196,28 @@ html-js-view = { $from } 至 { $to }
 cli-report-no-stream = 网页不能写到标准输出：那里要打印结论
 cli-report-no-stream-hint = 请给出文件名
 cli-report-not-opened = 无法在浏览器中打开 { $path }：{ $reason }
-cli-report-no-page = 第 { $id } 条记录没有对应的网页
-cli-report-no-page-hint = 可用 --format md 得到便于转发的文本。
+
+## `serve` 的页面
+
+html-site-title = 记录与运行
+html-site-programs = 正在运行
+html-site-no-programs = 本机没有正在训练的程序，或者无权查看。
+html-site-recordings = 记录
+html-site-no-recordings = 这里没有 whyidle 能读的内容。
+html-site-more = 没有全部列出：请对更下层的文件夹使用 serve。
+html-site-history = 历史
+html-site-not-found = 没有这个名称的内容
+html-site-busy = 已经在观察 { $count } 个程序
+html-site-busy-hint = 关掉其中一个的页面即可。
+html-live-title = 进程 { $pid }
+html-live-begins = 正在观察……
+html-live-too-early = 现在还不能下结论
+html-live-seen = 依据最近 { $time } 的情况。
+html-live-ended = 程序已结束。
+html-live-broken = 观察中断了。
+
+## serve
+
+cli-serve-at = { $address } – 按 Ctrl+C 结束
+cli-serve-no-folder = 不能浏览 { $path }：{ $reason }
+cli-report-no-page-there = { $path } 不是网页，不会被替换

@@ -22,6 +22,7 @@ sweep-flat = 无关紧要：没有发现 { $name } 的哪个值更慢。
 sweep-flat-within = 所有值与最快者相差都在 { $share } 以内（95%）。
 sweep-flat-hidden = 不超过 { $share } 的差别无法分辨（95%）。
 sweep-flat-untold = 没有明显差别：没有发现 { $name } 的哪个值更慢。
+sweep-empty = 没有任何一次运行。
 sweep-none = 没有结论：{ $name } 的任何值都没能测出。
 
 ## 逐项叠加
@@ -36,6 +37,7 @@ sweep-rung-kept = 保留：{ $before } → { $value }，{ $times } 倍（95%：{
 sweep-rung-kept-bare = 保留：{ $before } → { $value }，{ $times } 倍。
 sweep-rung-only = 保留：{ $value }；{ $before } 没能测出。
 sweep-rung-flat = 无关紧要：仍为 { $value }。
+sweep-rung-untold = 没有明显差别：仍为 { $value }。
 sweep-rung-back = 没有哪个值比 { $value } 快到值得计较：仍为它。
 
 ## 曲线

@@ -33,7 +33,7 @@ struct Page<'a> {
     has_unclear: bool,
 }
 
-pub(super) fn blocks(diff: &Diff, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(diff: &Diff, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let step_ns = [diff.step.a, diff.step.b].iter().flatten().map(|figure| figure.ns).max().unwrap_or(1);
     let mut page = Page { diff, catalog, verbose, step_ns, blocks: Vec::new(), has_unclear: false };
     page.head(&diff.a, false);
@@ -220,7 +220,7 @@ impl Page<'_> {
 }
 
 /// The messages with the ids of lines in the reader's words.
-pub(super) fn labelled(messages: &[Message], catalog: &Catalog) -> Vec<Message> {
+pub(crate) fn labelled(messages: &[Message], catalog: &Catalog) -> Vec<Message> {
     use whyidle_diagnosis::Arg;
 
     fn label(message: &Message, catalog: &Catalog) -> Message {

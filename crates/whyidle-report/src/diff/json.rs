@@ -12,8 +12,7 @@ use crate::json::{sentences, text};
 const SCHEMA: &str = "whyidle.diff/1";
 
 /// What changed as JSON, indented. Times are whole nanoseconds per step.
-#[must_use]
-pub fn render_diff_json(diff: &Diff, catalog: &Catalog) -> String {
+pub(crate) fn set(diff: &Diff, catalog: &Catalog) -> String {
     let names = diff.names.as_ref();
     let rows = |rows: Option<&Vec<Row>>| -> Value {
         rows.map(|rows| rows.iter().map(|entry| row(entry, "name", None)).collect()).unwrap_or(Value::Null)

@@ -13,7 +13,7 @@ const WORTH_NAMING: f64 = 0.1;
 const MOST: f64 = 0.5;
 
 /// What changed, first of all.
-pub(super) fn answer(diff: &Diff) -> Vec<Message> {
+pub(crate) fn answer(diff: &Diff) -> Vec<Message> {
     let (a, b) = (ns(&diff.step.a), ns(&diff.step.b));
     let difference = diff.step.difference_ns();
     let worth = |of: i64| move |row: &&Row| row.difference_ns().abs() as f64 >= WORTH_NAMING * of as f64;

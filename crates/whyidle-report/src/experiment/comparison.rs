@@ -8,7 +8,7 @@ use super::words;
 use crate::Catalog;
 use crate::page::Block;
 
-pub(super) fn blocks(
+pub(crate) fn blocks(
     comparison: &Comparison,
     id: Option<i64>,
     catalog: &Catalog,

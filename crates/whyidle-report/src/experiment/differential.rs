@@ -7,7 +7,7 @@ use whyidle_experiment::differential::{Bound, Differential, Fed, Feed, Unfed};
 use crate::Catalog;
 use crate::page::Block;
 
-pub(super) fn blocks(found: &Differential, id: Option<i64>, catalog: &Catalog) -> Vec<Block> {
+pub(crate) fn blocks(found: &Differential, id: Option<i64>, catalog: &Catalog) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let mut blocks = vec![Block::Sentence(say(&answer(found)))];
     let rounds = found.fed.iter().map(|fed| fed.runs).max().unwrap_or(0);

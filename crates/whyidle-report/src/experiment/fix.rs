@@ -10,7 +10,7 @@ use super::{tries, words};
 use crate::Catalog;
 use crate::page::Block;
 
-pub(super) fn blocks(found: &Fix, id: Option<i64>, catalog: &Catalog) -> Vec<Block> {
+pub(crate) fn blocks(found: &Fix, id: Option<i64>, catalog: &Catalog) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let mut blocks = Vec::new();
     if let Some(cause) = &found.primary {
@@ -94,7 +94,7 @@ pub fn fix_decided(attempt: &Attempt) -> Message {
 }
 
 /// What became of a remedy.
-pub(super) fn outcome(attempt: &Attempt) -> Message {
+pub(crate) fn outcome(attempt: &Attempt) -> Message {
     let looked = |id| Message::new(id).message("change", words::change(attempt.looked.unwrap_or(0.0)));
     match (&attempt.outcome, &attempt.effect) {
         (Outcome::Kept, Some(effect)) => Message::new("fix-kept")

@@ -8,28 +8,15 @@ use whyidle_experiment::result::{Ended, Run};
 use whyidle_experiment::stats::losses::Losses;
 
 use super::words;
+use crate::Catalog;
 use crate::json::{sentences, text};
 use crate::page::Block;
-use crate::{Catalog, TextOptions, page};
 
 /// A baseline that is older than this is worth a word, ns: an hour.
 const OLD: i64 = 3_600_000_000_000;
 
-/// A gate as text.
-#[must_use]
-pub fn render_gate_text(gate: &Gate, catalog: &Catalog, options: &TextOptions) -> String {
-    page::set_text(&blocks(gate, catalog, options.verbose), options)
-}
-
-/// A gate as Markdown.
-#[must_use]
-pub fn render_gate_markdown(gate: &Gate, catalog: &Catalog) -> String {
-    page::set_markdown(&blocks(gate, catalog, true))
-}
-
 /// A gate as JSON, `whyidle.gate/1`; `exit`: the exit status that goes with it.
-#[must_use]
-pub fn render_gate_json(gate: &Gate, exit: u8, catalog: &Catalog) -> String {
+pub(crate) fn json(gate: &Gate, exit: u8, catalog: &Catalog) -> String {
     let mut document = Map::new();
     document.insert("schema".to_owned(), json!("whyidle.gate/1"));
     document.insert("tool".to_owned(), json!({ "version": env!("CARGO_PKG_VERSION") }));
@@ -69,7 +56,7 @@ fn github(text: &str, is_property: bool) -> String {
     if is_property { data.replace(':', "%3A").replace(',', "%2C") } else { data }
 }
 
-fn blocks(gate: &Gate, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(gate: &Gate, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let place = Run { place: gate.place.clone(), began: gate.new.began, ..Run::default() };
     let mut blocks = Vec::new();
@@ -144,7 +131,7 @@ fn allowed(gate: &Gate) -> Message {
     words::change(if gate.metric.is_cost() { gate.limit } else { -gate.limit })
 }
 
-fn answer(gate: &Gate) -> Vec<Message> {
+pub(crate) fn answer(gate: &Gate) -> Vec<Message> {
     let whole = |id| {
         let change = gate.change.as_ref();
         let share = |of: fn(&whyidle_experiment::gate::Change) -> f64| words::change(change.map_or(0.0, of));

@@ -7,7 +7,7 @@ use super::words;
 use crate::Catalog;
 use crate::page::Block;
 
-pub(super) fn blocks(rows: &[Row], catalog: &Catalog) -> Vec<Block> {
+pub(crate) fn blocks(rows: &[Row], catalog: &Catalog) -> Vec<Block> {
     if rows.is_empty() {
         return vec![Block::Note(catalog.word("history-empty"))];
     }

@@ -5,29 +5,16 @@ use whyidle_diagnosis::Message;
 use whyidle_experiment::job::{Job, Part};
 
 use super::words;
+use crate::Catalog;
 use crate::json::{sentences, text};
 use crate::page::Block;
-use crate::{Catalog, TextOptions, page};
 
 /// Waits that are shown.
 const WAITS: usize = 5;
 const HOUR: f64 = 3_600e9;
 
-/// A job as text.
-#[must_use]
-pub fn render_job_text(job: &Job, catalog: &Catalog, options: &TextOptions) -> String {
-    page::set_text(&blocks(job, catalog, options.verbose), options)
-}
-
-/// A job as Markdown.
-#[must_use]
-pub fn render_job_markdown(job: &Job, catalog: &Catalog) -> String {
-    page::set_markdown(&blocks(job, catalog, true))
-}
-
 /// A job as JSON, `whyidle.job/1`.
-#[must_use]
-pub fn render_job_json(job: &Job, catalog: &Catalog) -> String {
+pub(crate) fn json(job: &Job, catalog: &Catalog) -> String {
     let change = job.worth.as_ref().map(|worth| {
         json!({
             "cause": worth.cause,
@@ -59,7 +46,7 @@ pub fn render_job_json(job: &Job, catalog: &Catalog) -> String {
     format!("{document:#}\n")
 }
 
-fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let head = Message::new("job-head")
         .name("id", job.id.clone())
@@ -78,7 +65,7 @@ fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     if !job.waits.is_empty() {
         blocks.push(Block::Title(catalog.word("job-title-waits")));
         let row = |wait: &whyidle_experiment::job::Wait| {
-            vec![catalog.line(&wait.line), catalog.share(wait.share), say(&gpu_time(wait.gpu_ns))]
+            vec![catalog.line(&wait.line), catalog.share(wait.share), say(&gpu_time(wait.gpu_ns as f64))]
         };
         blocks.push(Block::Table(job.waits.iter().take(WAITS).map(row).collect()));
     }
@@ -87,7 +74,7 @@ fn blocks(job: &Job, catalog: &Catalog, verbose: bool) -> Vec<Block> {
         let steps = Message::new("job-change")
             .time("before", worth.step_ns)
             .time("after", worth.after_ns)
-            .message("saved", gpu_time(worth.saved_gpu_ns));
+            .message("saved", gpu_time(worth.saved_gpu_ns as f64));
         blocks.push(Block::Note(catalog.sentences(&[worth.summary.clone(), steps])));
         blocks.push(Block::Note(say(&Message::new("job-change-of").name("id", worth.id.to_string()))));
     }
@@ -110,7 +97,7 @@ fn line(part: &Part, catalog: &Catalog) -> Vec<String> {
 }
 
 /// Hours, or a time of less than one.
-fn span(ns: i64) -> Message {
+pub(crate) fn span(ns: i64) -> Message {
     let hours = ns as f64 / HOUR;
     if hours < 1.0 {
         Message::new("job-time").time("time", ns)
@@ -120,16 +107,16 @@ fn span(ns: i64) -> Message {
 }
 
 /// `3.2 GPU-hours`, or a time of less than a hundredth of one.
-fn gpu_time(ns: i64) -> Message {
-    let hours = ns as f64 / HOUR;
+pub(crate) fn gpu_time(ns: f64) -> Message {
+    let hours = ns / HOUR;
     if hours < 0.01 {
-        Message::new("job-gpu-time").time("time", ns)
+        Message::new("job-gpu-time").time("time", ns as i64)
     } else {
         Message::new("job-gpu-hours").with("hours", words::figure(hours))
     }
 }
 
-fn answer(job: &Job) -> Vec<Message> {
+pub(crate) fn answer(job: &Job) -> Vec<Message> {
     let mut said = vec![match (job.working, job.resident) {
         (Some(share), _) => Message::new("job-working").share("share", share),
         (None, Some(share)) => Message::new("job-resident").share("share", share),
@@ -138,8 +125,8 @@ fn answer(job: &Job) -> Vec<Message> {
     let id = if job.resident.is_some() { "job-waste-least" } else { "job-waste" };
     said.push(
         Message::new(id)
-            .message("waste", gpu_time(job.waste_gpu_ns))
-            .message("seen", gpu_time(job.seen_gpu_ns)),
+            .message("waste", gpu_time(job.waste_gpu_ns as f64))
+            .message("seen", gpu_time(job.seen_gpu_ns as f64)),
     );
     if job.worth.is_none() && job.working.is_some() {
         said.push(Message::new("job-no-change"));

@@ -7,7 +7,7 @@ use whyidle_experiment::fix::Fix;
 use whyidle_experiment::history::Row;
 use whyidle_experiment::result::Run;
 
-use super::{differential, fix, words};
+use super::{differential as fed, fix as remedies, words};
 use crate::Catalog;
 use crate::json::{sentences, text};
 
@@ -27,8 +27,7 @@ pub(super) fn finished(document: Map<String, Value>) -> String {
 }
 
 /// A run, `whyidle.bench/1`.
-#[must_use]
-pub fn render_bench_json(run: &Run, id: Option<i64>, catalog: &Catalog) -> String {
+pub(crate) fn run(run: &Run, id: Option<i64>, catalog: &Catalog) -> String {
     let mut document = document("whyidle.bench/1", id, serde_json::to_value(run));
     document.insert("samples_per_s".to_owned(), json!(run.samples_per_s()));
     document.insert("tokens_per_s".to_owned(), json!(run.tokens_per_s()));
@@ -40,8 +39,7 @@ pub fn render_bench_json(run: &Run, id: Option<i64>, catalog: &Catalog) -> Strin
 }
 
 /// A comparison, `whyidle.compare/1`.
-#[must_use]
-pub fn render_comparison_json(comparison: &Comparison, id: Option<i64>, catalog: &Catalog) -> String {
+pub(crate) fn comparison(comparison: &Comparison, id: Option<i64>, catalog: &Catalog) -> String {
     let mut document = document("whyidle.compare/1", id, serde_json::to_value(comparison));
     document.insert("sentence".to_owned(), sentences(catalog, &words::compared(comparison)));
     let doubts: Vec<Value> =
@@ -51,25 +49,22 @@ pub fn render_comparison_json(comparison: &Comparison, id: Option<i64>, catalog:
 }
 
 /// A program that was fed in four ways, `whyidle.differential/1`.
-#[must_use]
-pub fn render_differential_json(found: &Differential, id: Option<i64>, catalog: &Catalog) -> String {
+pub(crate) fn differential(found: &Differential, id: Option<i64>, catalog: &Catalog) -> String {
     let mut document = document("whyidle.differential/1", id, serde_json::to_value(found));
-    document.insert("sentence".to_owned(), sentences(catalog, &[differential::answer(found)]));
+    document.insert("sentence".to_owned(), sentences(catalog, &[fed::answer(found)]));
     finished(document)
 }
 
 /// A search of remedies, `whyidle.fix/1`.
-#[must_use]
-pub fn render_fix_json(found: &Fix, id: Option<i64>, catalog: &Catalog) -> String {
+pub(crate) fn fix(found: &Fix, id: Option<i64>, catalog: &Catalog) -> String {
     let mut document = document("whyidle.fix/1", id, serde_json::to_value(found));
     document.insert("kept".to_owned(), json!(found.kept()));
-    document.insert("sentence".to_owned(), sentences(catalog, &[fix::answer(found)]));
+    document.insert("sentence".to_owned(), sentences(catalog, &[remedies::answer(found)]));
     finished(document)
 }
 
 /// Entries of the history, `whyidle.history/1`.
-#[must_use]
-pub fn render_history_json(rows: &[Row]) -> String {
+pub(crate) fn history(rows: &[Row]) -> String {
     let row = |row: &Row| {
         json!({
             "id": row.id, "kind": row.kind, "label": row.label, "began": row.began, "command": row.command,

@@ -7,7 +7,7 @@ use super::words;
 use crate::Catalog;
 use crate::page::Block;
 
-pub(super) fn blocks(run: &Run, id: Option<i64>, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(run: &Run, id: Option<i64>, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let say = |message: &Message| catalog.message(message);
     let mut blocks =
         vec![Block::Head(head(run, catalog)), Block::Sentence(catalog.sentences(&words::answer(run)))];

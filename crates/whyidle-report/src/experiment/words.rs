@@ -49,7 +49,7 @@ pub(super) fn basis(basis: Basis, every: u32) -> Message {
 }
 
 /// The answer of a run.
-pub(super) fn answer(run: &Run) -> Vec<Message> {
+pub(crate) fn answer(run: &Run) -> Vec<Message> {
     let Some(steady) = &run.steady else {
         return vec![match run.basis {
             Some(Basis::Whole) => Message::new("bench-whole").time("time", run.wall_ns),

@@ -61,7 +61,7 @@ pub(crate) fn of_evidence(t: &Tongues<'_>, evidence: &EvidenceReport) -> Value {
 
 /// Whether anything is drawn by uPlot.
 pub(crate) fn has_charts(data: &Value) -> bool {
-    ["steps", "curves", "memory", "pairs", "sides"].iter().any(|key| data.get(key).is_some())
+    ["steps", "curves", "memory", "pairs", "sides", "sweeps"].iter().any(|key| data.get(key).is_some())
 }
 
 /// The ledger's lines in order: id, both names, class, kind.
@@ -242,7 +242,7 @@ const UNITS: [&str; 9] = [
     "unit-gib",
 ];
 
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 22] = [
     "html-js-copied",
     "html-js-copy-failed",
     "html-js-device",
@@ -261,6 +261,10 @@ const WORDS: [&str; 18] = [
     "html-js-outlier",
     "html-js-merged",
     "html-js-no-match",
+    "html-js-value",
+    "html-js-chosen",
+    "html-js-plateau",
+    "html-js-rate",
 ];
 
 const SENTENCES: [(&str, &[&str]); 11] = [

@@ -1,10 +1,12 @@
-//! A verdict, a comparison or a run as one HTML file that needs nothing else: both languages, dark and light, on paper
+//! A verdict, or any other result, as one HTML file that needs nothing else: both languages, dark and light, on paper
 //! and on a phone. It fetches nothing and runs only its own scripts ([`policy`]).
 //!
 //! * [`views`], [`ledger`], [`changes`], [`ranks`], [`tables`] – a verdict's parts in words; each figure is set by the
 //!   functions that set it in text.
 //! * [`data`] – what the scripts draw.
+//! * [`document`] – results that are no verdict; [`pictures`], [`spans`], [`sweep`] – what they draw.
 //! * [`blocks`] – the pages that are made of blocks.
+//! * [`site`] – what `serve` shows beside.
 //! * [`fields`] – every field of the verdict.
 //! * [`Drawn`] – what is shown beyond the verdict; made above, from traces and samples.
 //!
@@ -14,14 +16,18 @@ mod blocks;
 pub(crate) mod both;
 mod changes;
 mod colours;
-mod comparison;
 mod data;
 mod definitions;
+pub(crate) mod document;
 mod drawn;
 mod fields;
 mod ledger;
+mod pictures;
 pub(crate) mod policy;
 mod ranks;
+pub(crate) mod site;
+mod spans;
+mod sweep;
 mod tables;
 mod views;
 
@@ -29,7 +35,6 @@ use askama::Template;
 use serde_json::{Value, json};
 
 use both::{Both, Tongues};
-pub use comparison::{render_comparison_html, render_run_html};
 pub use drawn::Drawn;
 
 use crate::{Catalog, EvidenceReport, Lang, Reached};
@@ -47,30 +52,44 @@ pub(crate) struct Frame {
     pub(crate) version: &'static str,
 }
 
+/// What a page needs beside its words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Needs {
+    /// The timeline, stacks.
+    pub(crate) pictures: bool,
+    /// Line charts.
+    pub(crate) charts: bool,
+    /// Events of the server that it is from.
+    pub(crate) live: bool,
+}
+
 impl Frame {
-    /// `pictures`, `charts`: the page draws such.
+    /// The frame of a page with this title, these data and the command that makes it anew.
     pub(crate) fn new(
         tongues: &Tongues<'_>,
         lang: Lang,
         title: &Both,
         mut data: Value,
         command: &str,
-        [pictures, charts]: [bool; 2],
+        needs: Needs,
     ) -> Self {
         let (mut scripts, mut styles) = (vec![policy::SCRIPT], vec![policy::STYLE]);
-        if pictures {
+        if needs.pictures {
             scripts.push(policy::PICTURES);
         }
-        if charts {
+        if needs.charts {
             scripts.push(policy::CHARTS);
             styles.push(policy::CHART_STYLE);
+        }
+        if needs.live {
+            scripts.push(policy::LIVE);
         }
         data["title"] = title.value();
         data["words"] = data::words(tongues);
         Self {
             lang: lang.tag(),
             title: if lang == Lang::Zh { title.zh.clone() } else { title.en.clone() },
-            policy: policy::policy(&scripts, &styles),
+            policy: policy::policy(&scripts, &styles, needs.live),
             styles,
             scripts,
             data: both::inert_json(&data),
@@ -96,7 +115,14 @@ pub fn render_html(
             let data = data::of_verdict(&tongues, verdict, evidence, drawn);
             let charts = data::has_charts(&data);
             let pictures = drawn.timeline.is_some() || !drawn.stacks.is_empty();
-            let frame = Frame::new(&tongues, lang, &page.title, data, &drawn.command, [pictures, charts]);
+            let frame = Frame::new(
+                &tongues,
+                lang,
+                &page.title,
+                data,
+                &drawn.command,
+                Needs { pictures, charts, ..Needs::default() },
+            );
             render(&VerdictPage { t: &tongues, f: &frame, p: &page })
         }
         other => {
@@ -110,7 +136,14 @@ pub fn render_html(
             };
             let data = data::of_evidence(&tongues, evidence);
             let charts = data::has_charts(&data);
-            let frame = Frame::new(&tongues, lang, &title, data, &drawn.command, [false, charts]);
+            let frame = Frame::new(
+                &tongues,
+                lang,
+                &title,
+                data,
+                &drawn.command,
+                Needs { charts, ..Needs::default() },
+            );
             let evidence = views::evidence_pages(&tongues, evidence);
             render(&OtherPage { t: &tongues, f: &frame, refusal: &refusal, evidence: &evidence })
         }

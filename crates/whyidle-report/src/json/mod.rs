@@ -13,7 +13,7 @@ use ranks::{rank, together};
 use serde_json::{Value, json};
 use whyidle_diagnosis::{QualityNote, Refusal, Verdict};
 use whyidle_model::Severity;
-use words::rounded;
+pub(crate) use words::rounded;
 
 const SCHEMA: &str = "whyidle.verdict/1";
 

@@ -11,7 +11,7 @@ pub(super) fn ms(ns: i64) -> Value {
 }
 
 /// A number with at most six decimals; `null` if it is none.
-pub(super) fn rounded(number: f64) -> Value {
+pub(crate) fn rounded(number: f64) -> Value {
     let number = (number * 1e6).round() / 1e6;
     // No reader expects to meet −0.
     json!(if number == 0.0 { 0.0 } else { number })

@@ -51,7 +51,7 @@ impl Writer<'_> {
     }
 }
 
-pub(super) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
+pub(crate) fn blocks(plan: &PlanReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
     let w = Writer { catalog };
     let mut page = vec![Block::Head(head(plan, catalog))];
     page.push(Block::Sentence(answer(plan, &w)));

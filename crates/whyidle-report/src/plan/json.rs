@@ -11,8 +11,7 @@ use crate::json::text;
 const SCHEMA: &str = "whyidle.plan/1";
 
 /// A plan as JSON, indented. Bytes are integers, times seconds.
-#[must_use]
-pub fn render_plan_json(plan: &PlanReport) -> String {
+pub(crate) fn set(plan: &PlanReport) -> String {
     let memory = &plan.memory;
     let e = &plan.estimate;
     let value = json!({

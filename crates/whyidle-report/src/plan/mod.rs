@@ -4,16 +4,14 @@
 //! JSON holds the figures (schema `whyidle.plan/1`).
 
 mod calibrated;
-mod described;
-mod json;
+pub(crate) mod described;
+pub(crate) mod json;
 mod words;
 
-use crate::{Catalog, TextOptions, page};
-use described::blocks;
 use whyidle_diagnosis::{Basis, Returned};
 use whyidle_planner::{Calibration, Estimate, Gpu, Larger, Link, Memory, Range, Schedule, Search, Setup};
 
-pub use json::{plan_refusal_json, render_plan_json};
+pub use json::plan_refusal_json;
 
 /// A plan to be shown.
 #[derive(Clone, Debug)]
@@ -94,16 +92,4 @@ impl PlanReport {
         let doubt = from_another.map_or(0.0, |measured| measured.allocated.high - measured.allocated.best);
         (self.memory.needed() + doubt - self.usable()).max(0.0)
     }
-}
-
-/// A plan as text.
-#[must_use]
-pub fn render_plan_text(plan: &PlanReport, catalog: &Catalog, options: &TextOptions) -> String {
-    page::set_text(&blocks(plan, catalog, options.verbose), options)
-}
-
-/// A plan as Markdown.
-#[must_use]
-pub fn render_plan_markdown(plan: &PlanReport, catalog: &Catalog) -> String {
-    page::set_markdown(&blocks(plan, catalog, true))
 }

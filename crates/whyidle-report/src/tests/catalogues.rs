@@ -15,13 +15,14 @@ use whyidle_model::NoteCode;
 const DIAGNOSIS: &str = "../whyidle-diagnosis/src";
 const PROGRAM: &str = "../whyidle/src";
 const CHECKS: &str = "../whyidle-observe/src/check";
+const AGENT: &str = "../whyidle-agent/src";
 const DASHBOARD: &str = "../whyidle-tui/src";
 const READERS: &str = "../whyidle-readers/src/error.rs";
 
 /// How the ids of messages begin.
-const MESSAGE_PREFIXES: [&str; 18] = [
+const MESSAGE_PREFIXES: [&str; 19] = [
     "say-", "because-", "limit-", "doubt-", "ev-", "fix-", "det-", "stat-", "note-", "refusal-", "cli-",
-    "read-", "what-if-", "look-", "list-", "top-", "symptom-", "log-",
+    "read-", "what-if-", "look-", "list-", "top-", "symptom-", "log-", "agent-",
 ];
 
 /// Parts of a cause's page.
@@ -247,7 +248,7 @@ fn the_samples_are_worded_completely() {
 
 /// The keys of all that is said: messages of the other crates, and what is looked up by an id.
 fn said() -> BTreeSet<String> {
-    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, DASHBOARD, READERS, CHECKS]
+    let mut keys: BTreeSet<String> = [DIAGNOSIS, PROGRAM, DASHBOARD, READERS, CHECKS, AGENT]
         .iter()
         .flat_map(|place| messages(&sources(place)))
         .map(|id| key_of(&id))

@@ -5,18 +5,18 @@ use whyidle_diagnosis::Verdict;
 use whyidle_diagnosis::diff::{Diff, Side, diff};
 
 use super::sample::{catalog, verdicts};
-use crate::{Lang, TextOptions, render_diff_json, render_diff_markdown, render_diff_text};
+use crate::{Document, Lang, TextOptions};
 
 const SCHEMA: &str = include_str!("../../schema/whyidle.diff-1.schema.json");
 
-fn of(a: &Verdict, b: &Verdict) -> Diff {
+pub(super) fn of(a: &Verdict, b: &Verdict) -> Diff {
     let side = |path: &str, verdict: &Verdict| Side::new(path.to_owned(), verdict.clone());
     diff(side("runs/41", a), side("runs/42", b))
 }
 
 fn text(diff: &Diff, lang: Lang) -> String {
     let options = TextOptions { width: 80, colour: false, verbose: false };
-    render_diff_text(diff, &catalog(lang), &options)
+    Document::Diff(diff).text(&catalog(lang), &options)
 }
 
 #[test]
@@ -28,13 +28,13 @@ fn every_comparison_obeys_the_schema_in_both_languages() {
             let diff = of(&a, &b);
             for lang in Lang::ALL {
                 let value: Value =
-                    serde_json::from_str(&render_diff_json(&diff, &catalog(lang))).expect("JSON");
+                    serde_json::from_str(&Document::Diff(&diff).json(&catalog(lang))).expect("JSON");
                 let errors: Vec<_> = validator
                     .iter_errors(&value)
                     .map(|error| format!("{}: {error}", error.instance_path()))
                     .collect();
                 assert!(errors.is_empty(), "{}", errors.join("\n"));
-                for page in [text(&diff, lang), render_diff_markdown(&diff, &catalog(lang))] {
+                for page in [text(&diff, lang), Document::Diff(&diff).markdown(&catalog(lang))] {
                     assert!(page.contains("runs/41") && !page.contains("diff-"), "{page}");
                 }
             }
@@ -48,7 +48,8 @@ fn the_schema_notices_what_does_not_belong() {
     let validator = jsonschema::validator_for(&schema).expect("a sound schema");
     let all = verdicts();
     let good: Value =
-        serde_json::from_str(&render_diff_json(&of(&all[0].1, &all[1].1), &catalog(Lang::En))).expect("JSON");
+        serde_json::from_str(&Document::Diff(&of(&all[0].1, &all[1].1)).json(&catalog(Lang::En)))
+            .expect("JSON");
     assert!(validator.is_valid(&good));
     for spoil in [
         |value: &mut Value| value["surprise"] = Value::from(1),

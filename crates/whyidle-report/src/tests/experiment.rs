@@ -8,11 +8,7 @@ use whyidle_experiment::stats::losses::{Distance, Losses};
 use whyidle_experiment::stats::paired::{Answer, Effect};
 use whyidle_experiment::stats::steady::Steady;
 
-use crate::{
-    Catalog, Lang, TextOptions, benchmark_header, benchmark_row, render_bench_json, render_bench_markdown,
-    render_bench_text, render_comparison_json, render_comparison_markdown, render_comparison_text,
-    render_history_json, render_history_text,
-};
+use crate::{Catalog, Document, Lang, TextOptions, benchmark_header, benchmark_row};
 
 const SCHEMAS: [&str; 3] = [
     include_str!("../../schema/whyidle.bench-1.schema.json"),
@@ -79,7 +75,7 @@ fn full() -> Run {
     }
 }
 
-fn runs() -> Vec<Run> {
+pub(super) fn runs() -> Vec<Run> {
     let bare = Steady { count: 12, mean_ns: 5_000_000, settled: true, ..Steady::default() };
     let with = |basis, ended| Run { basis: Some(basis), ended, steady: Some(bare.clone()), ..Run::default() };
     vec![
@@ -101,7 +97,7 @@ fn runs() -> Vec<Run> {
     ]
 }
 
-fn comparisons() -> Vec<Comparison> {
+pub(super) fn comparisons() -> Vec<Comparison> {
     let distance =
         Distance { distance: 0.3, allowed: 0.02, own: 0.001, last_a: 2.3, last_b: 29.5, pieces: 16 };
     let side = |name: &str, ns| Side {
@@ -163,7 +159,7 @@ fn comparisons() -> Vec<Comparison> {
     ]
 }
 
-fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<Row> {
     let row = |id, answer: Option<&str>| Row {
         id,
         kind: text(if answer.is_some() { "comparison" } else { "run" }),
@@ -197,16 +193,16 @@ fn every_experiment_is_worded_in_both_languages() {
     for lang in Lang::ALL {
         let catalog = Catalog::new(lang);
         for run in runs() {
-            is_worded(&render_bench_text(&run, Some(7), &catalog, &PLAIN));
-            is_worded(&render_bench_markdown(&run, None, &catalog));
+            is_worded(&Document::Run(&run, Some(7)).text(&catalog, &PLAIN));
+            is_worded(&Document::Run(&run, None).markdown(&catalog));
             is_worded(&benchmark_row(&run, &catalog));
         }
         for comparison in comparisons() {
-            is_worded(&render_comparison_text(&comparison, Some(7), &catalog, &PLAIN));
-            is_worded(&render_comparison_markdown(&comparison, None, &catalog));
+            is_worded(&Document::Comparison(&comparison, Some(7)).text(&catalog, &PLAIN));
+            is_worded(&Document::Comparison(&comparison, None).markdown(&catalog));
         }
-        is_worded(&render_history_text(&rows(), &catalog, &PLAIN));
-        is_worded(&render_history_text(&[], &catalog, &PLAIN));
+        is_worded(&Document::History(&rows()).text(&catalog, &PLAIN));
+        is_worded(&Document::History(&[]).text(&catalog, &PLAIN));
         is_worded(&benchmark_header(&catalog));
     }
 }
@@ -224,11 +220,11 @@ fn json_obeys_its_schemas() {
             validator.iter_errors(&document).map(|error| format!("{error}")).collect();
         assert!(problems.is_empty(), "{problems:#?}\n{document:#}");
     };
-    runs().iter().for_each(|run| check(&bench, render_bench_json(run, Some(1), &catalog)));
+    runs().iter().for_each(|run| check(&bench, Document::Run(run, Some(1)).json(&catalog)));
     comparisons()
         .iter()
-        .for_each(|comparison| check(&compare, render_comparison_json(comparison, None, &catalog)));
-    check(&history, render_history_json(&rows()));
+        .for_each(|comparison| check(&compare, Document::Comparison(comparison, None).json(&catalog)));
+    check(&history, Document::History(&rows()).json(&catalog));
 }
 
 #[test]
@@ -247,11 +243,11 @@ fn the_screens_read_well() {
         let options = TextOptions { verbose: false, ..PLAIN };
         insta::assert_snapshot!(
             format!("bench_{}", lang.tag()),
-            render_bench_text(&full(), Some(7), &catalog, &options)
+            Document::Run(&full(), Some(7)).text(&catalog, &options)
         );
         let all: Vec<String> = comparisons()
             .iter()
-            .map(|found| render_comparison_text(found, Some(7), &catalog, &options))
+            .map(|found| Document::Comparison(found, Some(7)).text(&catalog, &options))
             .collect();
         insta::assert_snapshot!(format!("compare_{}", lang.tag()), all.join("\n-----\n"));
     }

@@ -7,9 +7,7 @@ use whyidle_experiment::result::{Basis, Ended, Others, Place};
 use whyidle_experiment::stats::losses::{Distance, Losses};
 
 use super::experiment::is_worded;
-use crate::{
-    Catalog, Lang, TextOptions, render_gate_github, render_gate_json, render_gate_markdown, render_gate_text,
-};
+use crate::{Catalog, Document, Lang, TextOptions, render_gate_github};
 
 const SCHEMA: &str = include_str!("../../schema/whyidle.gate-1.schema.json");
 const PLAIN: TextOptions = TextOptions { width: 80, colour: false, verbose: true };
@@ -50,7 +48,7 @@ fn gate(answer: Answer, reason: Reason, change: f64) -> Gate {
     }
 }
 
-fn gates() -> Vec<Gate> {
+pub(super) fn gates() -> Vec<Gate> {
     let distance =
         Distance { distance: 0.3, allowed: 0.02, own: 0.001, last_a: 2.3, last_b: 29.5, pieces: 16 };
     let regressed = gate(Answer::Regressed, Reason::Change, 0.081);
@@ -106,8 +104,8 @@ fn every_gate_is_worded_in_both_languages() {
         let catalog = Catalog::new(lang);
         for gate in gates() {
             for page in [
-                render_gate_text(&gate, &catalog, &PLAIN),
-                render_gate_markdown(&gate, &catalog),
+                Document::Gate(&gate, 3).text(&catalog, &PLAIN),
+                Document::Gate(&gate, 3).markdown(&catalog),
                 render_gate_github(&gate, &catalog),
             ] {
                 is_worded(&page);
@@ -121,7 +119,7 @@ fn json_obeys_its_schema() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("a sound schema");
     for gate in gates() {
-        let document = render_gate_json(&gate, 3, &Catalog::new(Lang::En));
+        let document = Document::Gate(&gate, 3).json(&Catalog::new(Lang::En));
         let document: Value = serde_json::from_str(&document).expect("JSON");
         let problems: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{problems:#?}\n{document:#}");
@@ -145,7 +143,7 @@ fn the_screens_of_a_gate_read_well() {
         let catalog = Catalog::new(lang);
         let options = TextOptions { verbose: false, ..PLAIN };
         let all: Vec<String> =
-            gates().iter().map(|gate| render_gate_text(gate, &catalog, &options)).collect();
+            gates().iter().map(|gate| Document::Gate(gate, 3).text(&catalog, &options)).collect();
         insta::assert_snapshot!(format!("gate_{}", lang.tag()), all.join("\n-----\n"));
     }
 }

@@ -5,7 +5,7 @@ use whyidle_diagnosis::Message;
 use whyidle_experiment::job::{Job, Part, Wait, Worth};
 
 use super::experiment::is_worded;
-use crate::{Catalog, Lang, TextOptions, render_job_json, render_job_markdown, render_job_text};
+use crate::{Catalog, Document, Lang, TextOptions};
 
 const SCHEMA: &str = include_str!("../../schema/whyidle.job-1.schema.json");
 const PLAIN: TextOptions = TextOptions { width: 80, colour: false, verbose: true };
@@ -50,7 +50,7 @@ fn full() -> Job {
     }
 }
 
-fn jobs() -> Vec<Job> {
+pub(super) fn jobs() -> Vec<Job> {
     let measured = Job { working: None, waits: Vec::new(), worth: None, damaged: 0, ..full() };
     let healthy = Job { working: Some(0.97), resident: None, waste_gpu_ns: 90 * S, worth: None, ..full() };
     let nothing = Job { id: "x".to_owned(), ..Job::default() };
@@ -64,9 +64,9 @@ fn every_job_is_worded_in_both_languages_and_obeys_its_schema() {
     for lang in Lang::ALL {
         let catalog = Catalog::new(lang);
         for job in jobs() {
-            is_worded(&render_job_text(&job, &catalog, &PLAIN));
-            is_worded(&render_job_markdown(&job, &catalog));
-            let document = render_job_json(&job, &catalog);
+            is_worded(&Document::Job(&job).text(&catalog, &PLAIN));
+            is_worded(&Document::Job(&job).markdown(&catalog));
+            let document = Document::Job(&job).json(&catalog);
             let document: Value = serde_json::from_str(&document).expect("JSON");
             let problems: Vec<String> =
                 validator.iter_errors(&document).map(|error| error.to_string()).collect();
@@ -79,7 +79,7 @@ fn every_job_is_worded_in_both_languages_and_obeys_its_schema() {
 fn the_screens_of_a_job_read_well() {
     for lang in Lang::ALL {
         let catalog = Catalog::new(lang);
-        let all: Vec<String> = jobs().iter().map(|job| render_job_text(job, &catalog, &PLAIN)).collect();
+        let all: Vec<String> = jobs().iter().map(|job| Document::Job(job).text(&catalog, &PLAIN)).collect();
         insta::assert_snapshot!(format!("job_{}", lang.tag()), all.join("\n-----\n"));
     }
 }

@@ -3,7 +3,9 @@
 
 mod catalogues;
 mod diff;
+mod documents;
 mod experiment;
+mod fleet;
 mod gate;
 mod html;
 mod job;

@@ -1,9 +1,6 @@
 //! Plans: worded completely in both languages, and JSON that obeys its schema.
 
-use crate::{
-    Catalog, Lang, PlanReport, TextOptions, plan_refusal_json, render_plan_json, render_plan_markdown,
-    render_plan_text,
-};
+use crate::{Catalog, Document, Lang, PlanReport, TextOptions, plan_refusal_json};
 use serde_json::Value;
 use whyidle_diagnosis::{Arg, Message};
 use whyidle_planner::{
@@ -55,7 +52,7 @@ fn searched(model: &str, gpu_name: &str) -> PlanReport {
     }
 }
 
-fn plans() -> Vec<PlanReport> {
+pub(super) fn plans() -> Vec<PlanReport> {
     let llama = Setup::new(preset("llama-3.2-1b").expect("a preset"), 2, 4096);
     let mut all = vec![given(llama.clone())];
     for sharding in [Sharding::None, Sharding::Optimizer, Sharding::Full, Sharding::KeepGathered] {
@@ -86,7 +83,9 @@ fn plans_are_worded_completely_in_both_languages() {
         for lang in Lang::ALL {
             let catalog = Catalog::new(lang);
             let options = TextOptions { verbose: true, ..TextOptions::default() };
-            for page in [render_plan_text(&plan, &catalog, &options), render_plan_markdown(&plan, &catalog)] {
+            for page in
+                [Document::Plan(&plan).text(&catalog, &options), Document::Plan(&plan).markdown(&catalog)]
+            {
                 assert!(!page.contains("plan-") && !page.contains("{$"), "{page}");
                 assert!(
                     !page.contains("其他") && !page.contains("\n  other"),
@@ -113,7 +112,7 @@ fn every_line_fits_the_terminal() {
         for lang in Lang::ALL {
             for width in [60, 80, 120] {
                 let options = TextOptions { width, ..TextOptions::default() };
-                let page = render_plan_text(&plan, &Catalog::new(lang), &options);
+                let page = Document::Plan(&plan).text(&Catalog::new(lang), &options);
                 let pasted = lines_to_paste(&plan);
                 for line in page.lines().filter(|line| !pasted.contains(&line.trim_start().to_owned())) {
                     assert!(line.width() <= width, "{}: {line}", line.width());
@@ -146,7 +145,8 @@ fn every_plan_obeys_the_schema() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a sound schema");
     for plan in plans() {
-        let value: Value = serde_json::from_str(&render_plan_json(&plan)).expect("JSON");
+        let value: Value =
+            serde_json::from_str(&Document::Plan(&plan).json(&Catalog::new(Lang::En))).expect("JSON");
         let errors: Vec<_> = validator
             .iter_errors(&value)
             .map(|error| format!("{}: {error}", error.instance_path()))

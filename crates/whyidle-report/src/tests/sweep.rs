@@ -9,7 +9,7 @@ use whyidle_experiment::sweep::kinds::Kind;
 use whyidle_experiment::sweep::knee::{Ratio, Reach, Shape};
 use whyidle_experiment::sweep::{Fate, Found, Rung, Sweep, Total, Tried};
 
-use crate::{Catalog, Lang, TextOptions, render_sweep_json, render_sweep_markdown, render_sweep_text};
+use crate::{Catalog, Document, Lang, TextOptions};
 
 const SCHEMA: &str = include_str!("../../schema/whyidle.sweep-1.schema.json");
 const DISTANCE: Distance =
@@ -85,7 +85,7 @@ fn found(rung: &mut Rung, of: impl Fn(&mut Found)) {
     rung.found.iter_mut().for_each(of);
 }
 
-fn sweeps() -> Vec<Sweep> {
+pub(super) fn sweeps() -> Vec<Sweep> {
     let fates = [Fate::OutOfMemory, Fate::Failed, Fate::NoSteps, Fate::OtherBasis, Fate::NotRun];
     let mut kept = workers();
     (kept.before, kept.kept) = (Some(0), Some(5));
@@ -176,8 +176,8 @@ fn every_sweep_is_worded_in_both_languages_and_fits_the_page() {
     for lang in Lang::ALL {
         let catalog = Catalog::new(lang);
         for sweep in sweeps() {
-            let text = render_sweep_text(&sweep, Some(7), &catalog, &PLAIN);
-            for page in [&text, &render_sweep_markdown(&sweep, None, &catalog)] {
+            let text = Document::Sweep(&sweep, Some(7)).text(&catalog, &PLAIN);
+            for page in [&text, &Document::Sweep(&sweep, None).markdown(&catalog)] {
                 let is_key = |word: &&str| word.starts_with("sweep-") || word.starts_with("compare-");
                 let left: Vec<&str> = page.split_whitespace().filter(is_key).collect();
                 assert!(left.is_empty() && !page.contains(['{', '}', '$']), "{left:?} in\n{page}");
@@ -197,7 +197,7 @@ fn long_values_and_narrow_pages_keep_their_bars() {
             Some("NCCL_ALGO:a very long value\nof two lines that no column holds".repeat(3));
     });
     for width in [60, 80, 120] {
-        let text = render_sweep_text(&sweep, None, &catalog, &TextOptions { width, ..PLAIN });
+        let text = Document::Sweep(&sweep, None).text(&catalog, &TextOptions { width, ..PLAIN });
         let chart = text.lines().filter(|line| line.contains(|c| ('█'..='▏').contains(&c)));
         assert!(chart.clone().count() == 7 && chart.clone().all(|line| line.width() <= width), "{text}");
     }
@@ -208,7 +208,7 @@ fn json_obeys_its_schema() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("a sound schema");
     for sweep in sweeps() {
-        let document = render_sweep_json(&sweep, Some(1), &Catalog::new(Lang::En));
+        let document = Document::Sweep(&sweep, Some(1)).json(&Catalog::new(Lang::En));
         let document: Value = serde_json::from_str(&document).expect("JSON");
         let problems: Vec<String> =
             validator.iter_errors(&document).map(|error| format!("{error}")).collect();

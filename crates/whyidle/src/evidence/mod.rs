@@ -29,41 +29,61 @@ use crate::show::NoVerdict;
 use crate::trace::{self, Question};
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose, ranks, show};
 
-pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
-    let unread = |error: &ReadError| {
-        output.read_error(error);
-        UNREADABLE
-    };
-    let page = match Page::asked(&options.page, output) {
-        Ok(page) => page,
-        Err(status) => return status,
-    };
-    let mut given = Given::sort(&options.paths);
-    if given.recordings.len() > 1 {
-        let several = Message::new("cli-several-recordings");
-        output.error(&several, Some(&Message::new("cli-several-recordings-hint")));
-        return UNREADABLE;
+/// What files come to.
+pub(crate) struct Answer {
+    /// Traces and samples; `None` where there are none, or they carry nothing.
+    reached: Option<Outcome>,
+    /// What else there is.
+    pub(crate) evidence: EvidenceReport,
+    /// What a page draws beside a verdict, where that was asked for.
+    pub(crate) drawn: Drawn,
+    /// Logs stand beside a recording or a trace, or alone.
+    has_logs: bool,
+}
+
+impl Answer {
+    /// As it is shown; else why there is nothing to show.
+    pub(crate) fn shown_as(&self) -> Result<Option<Reached<'_>>, Message> {
+        match &self.reached {
+            Some(Ok(verdict)) => Ok(Some(Reached::Verdict(verdict))),
+            Some(Err(NoVerdict::Refused(refusal))) => Ok(Some(Reached::Refused(refusal))),
+            Some(Err(NoVerdict::Unread(error))) => Err(in_words(error)),
+            Some(Err(NoVerdict::NotUnderstood(wrong))) => Err(wrong.reason.clone()),
+            None => Ok(None),
+        }
     }
+}
+
+/// Reads all of `paths`. `is_drawn`: a page will show it.
+///
+/// # Errors
+/// Where nothing of them can be read.
+pub(crate) fn answer(
+    paths: &[PathBuf],
+    step_ms: Option<f64>,
+    is_drawn: bool,
+    output: &Output,
+) -> Result<Answer, ReadError> {
+    let mut given = Given::sort(paths);
     let logged = given.logs();
     let memory = given.take_memory();
-    let mut reached = given.verdict(&logged, memory.peaks(), options, output);
+    let mut reached = given.verdict(&logged, memory.peaks(), step_ms, output);
     let verdict = reached.as_ref().and_then(|reached| reached.as_ref().ok());
-    let shown = match (&page, verdict) {
-        (Some(_), Some(verdict)) => {
+    let drawn = match verdict.filter(|_| is_drawn) {
+        Some(verdict) => {
             let recording = given.recordings.first().map(PathBuf::as_path);
             drawn(verdict, &Sources { recording, samples: Some(&logged.samples), ..Sources::default() })
         }
-        _ => Drawn { command: page::command(), ..Drawn::default() },
+        None => Drawn { command: page::command(), ..Drawn::default() },
     };
-    let mut evidence = match given.evidence(verdict, logged, memory) {
-        Ok(evidence) => evidence,
-        Err(error) => return unread(&error),
-    };
+    let mut evidence = given.evidence(verdict, logged, memory)?;
     // What cannot be read is worth a word beside what can; by itself it is an error.
-    if reached.is_none() && evidence.is_empty() && evidence.contributions.is_empty() {
-        return given.unread.first().map_or(UNREADABLE, |(_, error)| unread(error));
+    let is_nothing = reached.is_none() && evidence.is_empty() && evidence.contributions.is_empty();
+    let (mut unread, has_logs) = (std::mem::take(&mut given.unread), !given.logs.is_empty());
+    if is_nothing && !unread.is_empty() {
+        return Err(unread.swap_remove(0).1);
     }
-    evidence.contributions.extend(given.unread.iter().map(|(path, error)| {
+    evidence.contributions.extend(unread.iter().map(|(path, error)| {
         let text = Message::new("evidence-nothing").message("reason", in_words(error));
         contribution(path, "unread", 0, text)
     }));
@@ -71,35 +91,58 @@ pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
         evidence.why = why;
         reached = None;
     }
-    let as_reached = match &reached {
-        Some(Ok(verdict)) => Some(Reached::Verdict(verdict)),
-        Some(Err(NoVerdict::Refused(refusal))) => Some(Reached::Refused(refusal)),
-        _ => None,
+    Ok(Answer { reached, evidence, drawn, has_logs })
+}
+
+pub(crate) fn run(options: &DiagnoseOptions, output: &Output) -> u8 {
+    let page = match Page::asked(&options.page, output) {
+        Ok(page) => page,
+        Err(status) => return status,
     };
-    let has_page = as_reached.is_some() || reached.is_none();
-    let write = |status: u8| match &page {
-        Some(page) if has_page => page.of(as_reached, &evidence, &shown, status, output),
+    if several_recordings(&options.paths) {
+        let several = Message::new("cli-several-recordings");
+        output.error(&several, Some(&Message::new("cli-several-recordings-hint")));
+        return UNREADABLE;
+    }
+    let answer = match answer(&options.paths, options.step_ms, page.is_some(), output) {
+        Ok(answer) => answer,
+        Err(error) => {
+            output.read_error(&error);
+            return UNREADABLE;
+        }
+    };
+    let (reached, evidence) = (&answer.reached, &answer.evidence);
+    let write = |status: u8| match (&page, answer.shown_as()) {
+        (Some(page), Ok(shown)) => page.of(shown, evidence, &answer.drawn, status, output),
         _ => status,
     };
-    write(match &reached {
+    write(match reached {
         // A recording or a trace by itself is judged as ever; a log that carries no verdict says what it holds.
         Some(reached)
             if evidence.is_empty()
                 && evidence.contributions.len() < 2
-                && (reached.is_ok() || given.logs.is_empty()) =>
+                && (reached.is_ok() || !answer.has_logs) =>
         {
             show::show(reached, options.showing, output)
         }
         Some(Ok(verdict)) => {
-            output.data(&render(Some(Reached::Verdict(verdict)), &evidence, options.showing, output), REACHED)
+            output.data(&render(Some(Reached::Verdict(verdict)), evidence, options.showing, output), REACHED)
         }
         Some(Err(NoVerdict::Refused(refusal))) => {
             let refused = Some(Reached::Refused(refusal));
-            output.data(&render(refused, &evidence, options.showing, output), REFUSED)
+            output.data(&render(refused, evidence, options.showing, output), REFUSED)
         }
-        None => output.data(&render(None, &evidence, options.showing, output), REACHED),
+        None => output.data(&render(None, evidence, options.showing, output), REACHED),
         Some(none) => show::show(none, options.showing, output),
     })
+}
+
+/// There are different folders among them.
+fn several_recordings(paths: &[PathBuf]) -> bool {
+    let folders = paths.iter().filter(|path| path.is_dir());
+    let folders: std::collections::BTreeSet<PathBuf> =
+        folders.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
+    folders.len() > 1
 }
 
 fn render(
@@ -200,20 +243,19 @@ impl Given {
         &self,
         logged: &logs::Logged,
         peaks: Vec<Peak>,
-        options: &DiagnoseOptions,
+        step_ms: Option<f64>,
         output: &Output,
     ) -> Option<Outcome> {
-        let question =
-            Question { paths: self.traces.clone(), step_ms: options.step_ms, peaks, ..Question::default() };
+        let question = Question { paths: self.traces.clone(), step_ms, peaks, ..Question::default() };
         let mut reached = match self.recordings.first() {
             Some(dir) => {
                 let others = Others { samples: &logged.samples, peaks: question.peaks };
-                diagnose::verdict_with(dir, others, options.step_ms, output)
+                diagnose::verdict_with(dir, others, step_ms, output)
             }
             None if !self.traces.is_empty() => {
                 trace::verdict(&question, output).map(|verdict| logs::beside(verdict, logged))
             }
-            None if !self.logs.is_empty() => return Some(logs::verdict(logged, options.step_ms)),
+            None if !self.logs.is_empty() => return Some(logs::verdict(logged, step_ms)),
             None => return None,
         };
         if let Ok(verdict) = &mut reached {

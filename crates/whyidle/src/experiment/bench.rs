@@ -4,25 +4,20 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use whyidle_diagnosis::Message;
 use whyidle_experiment::compare::log;
 use whyidle_experiment::measure::{Status, measure};
 use whyidle_experiment::result::{Ended, Run, shown};
 use whyidle_observe::clock;
-use whyidle_report::{
-    benchmark_header, benchmark_row, render_bench_json, render_bench_markdown, render_bench_text,
-};
+use whyidle_report::{Document, benchmark_header, benchmark_row};
 
 use super::options::BenchOptions;
+use super::running::Pace;
 use super::{differential, open, places, running, unusable};
-use crate::args::Format;
 use crate::output::Output;
-use crate::{REACHED, REFUSED, UNREADABLE};
-
-/// How often it is said how far it has come.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+use crate::page::Page;
+use crate::{REACHED, REFUSED, UNREADABLE, document};
 
 pub(crate) fn run(options: &BenchOptions, output: &Output) -> u8 {
     match bench(options, output) {
@@ -31,8 +26,9 @@ pub(crate) fn run(options: &BenchOptions, output: &Output) -> u8 {
 }
 
 fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
+    let page = Page::asked(&options.page, output)?;
     if options.differential {
-        return differential::run(options, output);
+        return differential::run(options, page.as_ref(), output);
     }
     let (path, logs) = places(&options.kept, output)?;
     let mut history = open(&path, output)?;
@@ -47,17 +43,16 @@ fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
         &format!("whyidle bench -- {}", shown(&wanted.command, &wanted.environment, &wanted.tries)),
         output,
     )?;
-    let mut said = Duration::ZERO;
+    let mut pace = Pace::new();
     let run = measure(&wanted, &requests, &mut |status| {
-        if status.elapsed >= said + SAY_EVERY {
-            said = status.elapsed;
+        if pace.is_due() {
             output.hint(&progress(status));
         }
     })
     .map_err(|error| running::unmeasured(&error, output))?;
     let id = history.add_run(&run, None).map_err(|error| unusable(&error, output))?;
     running::without_losses(&run, &options.measuring, output);
-    let status = show(&run, id, options, output);
+    let status = show(&run, id, page.as_ref(), options, output);
     if let Some(path) = options.append.as_ref().filter(|_| run.steady.is_some()) {
         let shown = path.display().to_string();
         if let Err(error) = append(path, &run, output) {
@@ -78,14 +73,7 @@ pub(super) fn progress(status: &Status) -> Message {
     }
 }
 
-fn show(run: &Run, id: i64, options: &BenchOptions, output: &Output) -> u8 {
-    let text = match options.showing.format {
-        Format::Text => {
-            render_bench_text(run, Some(id), &output.catalog, &output.text_options(options.showing.verbose))
-        }
-        Format::Json => render_bench_json(run, Some(id), &output.catalog),
-        Format::Md => render_bench_markdown(run, Some(id), &output.catalog),
-    };
+fn show(run: &Run, id: i64, page: Option<&Page>, options: &BenchOptions, output: &Output) -> u8 {
     let status = match (run.status, run.ended) {
         (Some(status), Ended::Itself | Ended::Failed | Ended::OutOfMemory) if status != 0 => {
             u8::try_from(status).unwrap_or(REFUSED)
@@ -93,7 +81,7 @@ fn show(run: &Run, id: i64, options: &BenchOptions, output: &Output) -> u8 {
         _ if run.basis.is_none() => REFUSED,
         _ => REACHED,
     };
-    output.data(&text, status)
+    document::show(&Document::Run(run, Some(id)), page, options.showing, status, output)
 }
 
 /// Adds a row to the table at `path`; with its head, where the file does not end in such a table.

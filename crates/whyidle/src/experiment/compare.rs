@@ -13,16 +13,15 @@ use whyidle_experiment::stats::paired::Plan;
 use whyidle_experiment::stats::steady::{Stalls, steady};
 use whyidle_experiment::substitute::{self, Unset};
 use whyidle_readers::recording;
-use whyidle_report::{
-    render_comparison_html, render_comparison_json, render_comparison_markdown, render_comparison_text,
-};
+use whyidle_report::{Beside, Document};
 
 use super::options::CompareOptions;
+use super::running::Pace;
 use super::{bench, open, open_to_read, places, running, unusable};
-use crate::args::{Format, Showing};
+use crate::args::Showing;
 use crate::output::Output;
-use crate::page::{self, Page};
-use crate::{REACHED, REFUSED, UNREADABLE};
+use crate::page::Page;
+use crate::{REACHED, REFUSED, UNREADABLE, document};
 
 pub(crate) fn run(options: &CompareOptions, output: &Output) -> u8 {
     let page = match Page::asked(&options.page, output) {
@@ -54,22 +53,19 @@ fn together(options: &CompareOptions, page: Option<&Page>, output: &Output) -> R
     let shown: Vec<String> =
         sides.iter().map(|side| shown(&side.command, &side.environment, &side.tries)).collect();
     let _turn = running::turn(&format!("whyidle compare '{}' '{}'", shown[0], shown[1]), output)?;
-    let plan = Plan::new(options.pairs as usize, options.counts);
+    let plan = Plan::new(options.pairs as usize, options.judging.counts);
     let most = plan.most();
     let programs = Programs {
         sides,
         self_test: options.self_test,
         gives_up: false,
         plan,
-        tolerance: options.loss_tolerance,
+        tolerance: options.judging.loss_tolerance,
         logs,
     };
-    let mut said = std::time::Instant::now();
+    let mut pace = Pace::new();
     let compared = compare(&programs, &mut history, &requests, &mut |event| match event {
-        Event::Running(_, _, status) if said.elapsed().as_secs() >= 10 => {
-            said = std::time::Instant::now();
-            output.hint(&bench::progress(status));
-        }
+        Event::Running(_, _, status) if pace.is_due() => output.hint(&bench::progress(status)),
         Event::Ran(pair, is_b, run) => {
             let ran = Message::new("cli-compare-ran")
                 .count("pair", pair + 1)
@@ -92,9 +88,7 @@ fn together(options: &CompareOptions, page: Option<&Page>, output: &Output) -> R
             return Err(REFUSED);
         }
     }
-    let (comparison, id) = (&compared.comparison, Some(compared.id));
-    let status = show(comparison, id, options.showing, output);
-    Ok(page.map_or(status, |page| write(page, comparison, id, [&[], &[]], status, output)))
+    Ok(show(&compared.comparison, Some(compared.id), [&[], &[]], page, options.showing, output))
 }
 
 fn side_name(is_b: bool) -> &'static str {
@@ -158,11 +152,10 @@ fn apart(
             Err(_) => recorded(Path::new(text), output)?,
         });
     }
-    let plan = Plan::new(options.pairs as usize, options.counts);
-    let comparison = Comparison::apart(&runs[0], &runs[1], &plan, options.loss_tolerance);
-    let status = show(&comparison, None, options.showing, output);
+    let plan = Plan::new(options.pairs as usize, options.judging.counts);
+    let comparison = Comparison::apart(&runs[0], &runs[1], &plan, options.judging.loss_tolerance);
     let series = [&runs[0].series[..], &runs[1].series[..]];
-    Ok(page.map_or(status, |page| write(page, &comparison, None, series, status, output)))
+    Ok(show(&comparison, None, series, page, options.showing, output))
 }
 
 fn kept(options: &CompareOptions, id: i64, output: &Output) -> Result<Run, u8> {
@@ -210,29 +203,18 @@ fn recorded(dir: &Path, output: &Output) -> Result<Run, u8> {
     Ok(run)
 }
 
-/// Writes the page of a comparison; `status`, where it can be written.
-fn write(
-    page: &Page,
+/// Prints a comparison, and writes its page; its exit status.
+fn show(
     comparison: &Comparison,
     id: Option<i64>,
     series: [&[i64]; 2],
-    status: u8,
+    page: Option<&Page>,
+    showing: Showing,
     output: &Output,
 ) -> u8 {
-    page.write(status, output, |catalogs, lang| {
-        render_comparison_html(comparison, id, &[], series, &page::command(), catalogs, lang)
-    })
-}
-
-/// Prints a comparison; its exit status.
-pub(super) fn show(comparison: &Comparison, id: Option<i64>, showing: Showing, output: &Output) -> u8 {
-    let text = match showing.format {
-        Format::Text => {
-            render_comparison_text(comparison, id, &output.catalog, &output.text_options(showing.verbose))
-        }
-        Format::Json => render_comparison_json(comparison, id, &output.catalog),
-        Format::Md => render_comparison_markdown(comparison, id, &output.catalog),
-    };
     let has_result = comparison.effect.is_some() || comparison.apart && !comparison.pairs.is_empty();
-    output.data(&text, if has_result { REACHED } else { REFUSED })
+    let status = if has_result { REACHED } else { REFUSED };
+    let shown = Document::Comparison(comparison, id);
+    let text = document::set(&shown, showing, output);
+    document::put(&text, &shown, Beside { series, ..Beside::default() }, page, status, output)
 }

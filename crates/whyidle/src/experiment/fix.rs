@@ -10,12 +10,14 @@ use whyidle_experiment::fix::search::{Asked, Event, search};
 use whyidle_experiment::stats::paired::Plan;
 use whyidle_experiment::tries::Try;
 use whyidle_observe::gpu::Gpus;
-use whyidle_report::fix_decided;
+use whyidle_report::{Document, fix_decided};
 
 use super::options::FixOptions;
-use super::{bench, history, open, places, running};
+use super::running::Pace;
+use super::{bench, open, places, running};
 use crate::output::Output;
-use crate::{REFUSED, UNREADABLE, diagnose};
+use crate::page::Page;
+use crate::{REACHED, REFUSED, UNREADABLE, diagnose, document};
 
 pub(super) fn run(options: &FixOptions, output: &Output) -> u8 {
     match fix(options, output) {
@@ -24,6 +26,7 @@ pub(super) fn run(options: &FixOptions, output: &Output) -> u8 {
 }
 
 fn fix(options: &FixOptions, output: &Output) -> Result<u8, u8> {
+    let page = Page::asked(&options.page, output)?;
     let (path, logs) = places(&options.kept, output)?;
     if let Some(patch) = options.patch.as_ref().filter(|patch| patch.exists()) {
         let error = Message::new("cli-fix-exists").name("path", patch.display().to_string());
@@ -39,18 +42,15 @@ fn fix(options: &FixOptions, output: &Output) -> Result<u8, u8> {
     let asked = Asked {
         wanted,
         only: options.tries.clone(),
-        plan: Plan::new(options.pairs as usize, options.counts),
-        tolerance: options.loss_tolerance,
+        plan: Plan::new(options.pairs as usize, options.judging.counts),
+        tolerance: options.judging.loss_tolerance,
         logs: &logs,
         traces: Gpus::open().is_ok_and(|gpus| !gpus.cards().is_empty()),
     };
     let mut judge = |dir: &Path| diagnose::verdict(dir, None, output).ok();
-    let mut said = std::time::Instant::now();
+    let mut pace = Pace::new();
     let mut tell = |event: &Event<'_>| match event {
-        Event::Running(status) if said.elapsed().as_secs() >= 10 => {
-            said = std::time::Instant::now();
-            output.hint(&bench::progress(status));
-        }
+        Event::Running(status) if pace.is_due() => output.hint(&bench::progress(status)),
         Event::Running(_) => {}
         Event::Diagnosing => output.hint(&Message::new("cli-fix-diagnosing")),
         Event::Looking(Some(change)) => output.hint(&named("cli-fix-looking", change)),
@@ -68,7 +68,9 @@ fn fix(options: &FixOptions, output: &Output) -> Result<u8, u8> {
         output.error(&error, Some(&Message::new("cli-compare-failed-hint").name("path", path)));
         return Err(REFUSED);
     }
-    let status = history::show_fix(&found, Some(id), options.showing, output);
+    let status = if found.before_ns.is_some() { REACHED } else { REFUSED };
+    let status =
+        document::show(&Document::Fix(&found, Some(id)), page.as_ref(), options.showing, status, output);
     if let Some(path) = &options.patch {
         write(path, &found, output)?;
     }

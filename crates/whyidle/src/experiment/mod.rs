@@ -16,8 +16,10 @@ mod running;
 #[cfg(target_os = "linux")]
 mod sweep;
 pub(crate) mod sweep_options;
-mod sweep_page;
 pub(crate) mod verdicts;
+
+#[cfg(feature = "serve")]
+pub(crate) use history::{entry_page, runs_of};
 
 use std::path::PathBuf;
 
@@ -54,7 +56,7 @@ fn default_path() -> Option<PathBuf> {
 }
 
 /// Where the history is, and the folder for the output of programs; else the exit status, once the reason is said.
-fn places(kept: &Kept, output: &Output) -> Result<(PathBuf, PathBuf), u8> {
+pub(crate) fn places(kept: &Kept, output: &Output) -> Result<(PathBuf, PathBuf), u8> {
     let Some(path) = kept.db.clone().or_else(default_path) else {
         output.error(&Message::new("cli-history-no-home"), Some(&Message::new("cli-history-no-home-hint")));
         return Err(UNREADABLE);
@@ -81,7 +83,7 @@ fn unusable(error: &HistoryError, output: &Output) -> u8 {
 }
 
 /// Why the history does not serve.
-fn reason_of(error: &HistoryError) -> Message {
+pub(crate) fn reason_of(error: &HistoryError) -> Message {
     let named = |id, path: &std::path::Path| Message::new(id).name("path", path.display().to_string());
     match error {
         HistoryError::Database { path, source } => {

@@ -40,6 +40,17 @@ pub(crate) struct Trying {
     pub(crate) tries: Vec<Try>,
 }
 
+/// What counts as an effect, and as learning alike.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Judging {
+    /// The smallest effect that counts
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
+    pub(crate) counts: f64,
+    /// How far the losses may be apart
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
+    pub(crate) loss_tolerance: f64,
+}
+
 /// Where the history is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Kept {
@@ -72,6 +83,8 @@ pub(crate) struct BenchOptions {
     pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -102,12 +115,8 @@ pub(crate) struct CompareOptions {
     /// Pairs of runs at most
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(6..=1_000))]
     pub(crate) pairs: u32,
-    /// The smallest effect that counts
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
-    pub(crate) counts: f64,
-    /// How far the losses may be apart
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
-    pub(crate) loss_tolerance: f64,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
     #[command(flatten)]
@@ -137,18 +146,16 @@ pub(crate) struct FixOptions {
     /// Pairs of runs for a proof at most
     #[arg(long, value_name = "N", default_value_t = 13, value_parser = whole::<u32>(6..=1_000))]
     pub(crate) pairs: u32,
-    /// The smallest effect that counts
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
-    pub(crate) counts: f64,
-    /// How far the losses may be apart
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
-    pub(crate) loss_tolerance: f64,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
     #[command(flatten)]
     pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -172,6 +179,8 @@ pub(crate) struct HistoryOptions {
     pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
 }
 
 /// What to do with the history.

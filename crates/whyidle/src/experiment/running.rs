@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use whyidle_diagnosis::Message;
 use whyidle_experiment::compare::CompareError;
@@ -115,4 +115,31 @@ pub(super) fn folder(path: &std::path::Path, output: &Output) -> Result<(), u8> 
         output.error(&error, None);
         UNREADABLE
     })
+}
+
+/// Says how far a long run has come, from time to time.
+pub(super) struct Pace(Instant);
+
+/// How often.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+impl Pace {
+    /// From now on.
+    pub(super) fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// It is time again to say something.
+    pub(super) fn is_due(&mut self) -> bool {
+        let is_due = self.0.elapsed() >= SAY_EVERY;
+        if is_due {
+            self.0 = Instant::now();
+        }
+        is_due
+    }
+
+    /// Something else was said.
+    pub(super) fn said(&mut self) {
+        self.0 = Instant::now();
+    }
 }

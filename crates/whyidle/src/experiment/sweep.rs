@@ -1,7 +1,7 @@
 //! `whyidle sweep`: a program with several values of a setting, and which of them pays.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use whyidle_diagnosis::Message;
 use whyidle_experiment::comparison::Finish;
@@ -14,12 +14,14 @@ use whyidle_experiment::sweep::setting::{Setting, SettingError};
 use whyidle_experiment::sweep::vary::{MOST_VALUES, Unclear, Vary, vary};
 use whyidle_experiment::sweep::{Fate, Sweep};
 use whyidle_readers::settings::Unsettled;
-use whyidle_report::run_failed;
+use whyidle_report::{Document, run_failed};
 
+use super::running::Pace;
 use super::sweep_options::SweepOptions;
-use super::{bench, open, places, running, sweep_page, unusable};
+use super::{bench, open, places, running, unusable};
 use crate::output::Output;
-use crate::{REFUSED, UNREADABLE};
+use crate::page::Page;
+use crate::{REACHED, REFUSED, UNREADABLE, document};
 
 /// Steady steps of a run, unless told otherwise: a sweep has many runs, and asks for larger effects.
 const STEPS: usize = 50;
@@ -33,6 +35,7 @@ pub(crate) fn run(options: &SweepOptions, output: &Output) -> u8 {
 }
 
 fn swept(options: &SweepOptions, output: &Output) -> Result<u8, u8> {
+    let page = Page::asked(&options.page, output)?;
     let variables = variables(options, output)?;
     let lookup = |name: &str| std::env::var(name).ok();
     let rungs = layout(&options.command, &variables, &lookup).map_err(|why| too_few(&why, output))?;
@@ -54,18 +57,15 @@ fn swept(options: &SweepOptions, output: &Output) -> Result<u8, u8> {
         variables,
         rungs,
         most_rounds: options.rounds as usize,
-        counts: options.counts,
-        tolerance: options.loss_tolerance,
+        counts: options.judging.counts,
+        tolerance: options.judging.loss_tolerance,
         logs,
     };
-    let mut said = Instant::now();
+    let mut pace = Pace::new();
     let (found, id) = sweep(&plan, &mut history, &requests, &mut |event| match event {
-        Event::Running(status) if said.elapsed().as_secs() >= 10 => {
-            said = Instant::now();
-            output.hint(&bench::progress(status));
-        }
+        Event::Running(status) if pace.is_due() => output.hint(&bench::progress(status)),
         Event::Ran(value, round, run) => {
-            said = Instant::now();
+            pace.said();
             let ran = |id| Message::new(id).name("value", *value).count("round", round + 1);
             output.hint(&match run.step_ns().or(run.basis.map(|_| run.wall_ns)) {
                 Some(time) => ran("cli-sweep-ran").time("time", time),
@@ -80,8 +80,8 @@ fn swept(options: &SweepOptions, output: &Output) -> Result<u8, u8> {
         SweepError::Setting(error) => unset("", &error, output),
     })?;
     explain_failure(&found, id, &history, output);
-    let status = sweep_page::show(&found, Some(id), options.showing, output);
-    Ok(if found.has_result() { status } else { REFUSED })
+    let status = if found.has_result() { REACHED } else { REFUSED };
+    Ok(document::show(&Document::Sweep(&found, Some(id)), page.as_ref(), options.showing, status, output))
 }
 
 /// Why there is no result: how the first value fared.

@@ -1,7 +1,7 @@
 //! The command line of `sweep`.
 
-use super::options::{Kept, Measuring, small_share};
-use crate::args::Showing;
+use super::options::{Judging, Kept, Measuring};
+use crate::args::{Reporting, Showing};
 use crate::values::whole;
 
 /// Options of `sweep`.
@@ -20,20 +20,18 @@ pub(crate) struct SweepOptions {
     #[arg(long, required = true, value_name = "NAME[=V,V...]", allow_hyphen_values = true)]
     pub(crate) vary: Vec<String>,
     /// Rounds of runs at most
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(2..=100))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(2..=100), hide_short_help = true)]
     pub(crate) rounds: u32,
-    /// The smallest effect that counts
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share)]
-    pub(crate) counts: f64,
-    /// How far the losses may be apart
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
-    pub(crate) loss_tolerance: f64,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
     #[command(flatten)]
     pub(crate) measuring: Measuring,
     #[command(flatten)]
     pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) showing: Showing,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

@@ -12,13 +12,12 @@ use whyidle_planner::{
     link, memory, search,
 };
 use whyidle_readers::ReadError;
-use whyidle_report::{
-    PlanReport, plan_refusal_json, render_plan_json, render_plan_markdown, render_plan_text,
-};
+use whyidle_report::{Document, PlanReport, plan_refusal_json};
 
-use crate::args::Format;
+use crate::args::{Format, Showing};
 use crate::output::Output;
-use crate::{REACHED, REFUSED, UNREADABLE};
+use crate::page::Page;
+use crate::{REACHED, REFUSED, UNREADABLE, document};
 use described::{base, divide, machine};
 use options::EFFICIENCY;
 
@@ -45,20 +44,19 @@ impl From<ReadError> for Failure {
 }
 
 pub(crate) fn run(options: &PlanOptions, output: &Output) -> u8 {
+    let page = match Page::asked(&options.page, output) {
+        Ok(page) => page,
+        Err(status) => return status,
+    };
     let planned = match &options.calibrate {
         Some(path) => calibrated::plan(path, options, output),
         None => plan(options).map_err(Failure::from),
     };
     match planned {
         Ok(report) => {
-            let text = match options.format {
-                Format::Text => {
-                    render_plan_text(&report, &output.catalog, &output.text_options(options.verbose))
-                }
-                Format::Json => render_plan_json(&report),
-                Format::Md => render_plan_markdown(&report, &output.catalog),
-            };
-            output.data(&text, if report.missing() > 0.0 { REFUSED } else { REACHED })
+            let status = if report.missing() > 0.0 { REFUSED } else { REACHED };
+            let showing = Showing { format: options.format, verbose: options.verbose };
+            document::show(&Document::Plan(&report), page.as_ref(), showing, status, output)
         }
         Err(Failure::Read(error)) => {
             output.read_error(&error);

@@ -8,7 +8,7 @@ use whyidle_planner::{
     Sharding,
 };
 
-use crate::args::Format;
+use crate::args::{Format, Reporting};
 use crate::values::{Unfit, efficiency, positive, share, whole};
 
 /// What is planned.
@@ -89,6 +89,8 @@ pub(crate) struct PlanOptions {
     /// Show every moment and the frameworks' flags
     #[arg(short, long)]
     pub(super) verbose: bool,
+    #[command(flatten)]
+    pub(super) page: Reporting,
 
     /// Layers; with --hidden, --heads and --vocab describes a model, or changes that of a named one
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10000), help_heading = MODEL, hide_short_help = true)]

@@ -210,6 +210,9 @@ fn help(known: &mut BTreeMap<String, Option<String>>, command: &str) -> Option<S
     known.entry(command.to_owned()).or_insert_with(ask).clone()
 }
 
+/// Commands of optional features: they are looked at where the program was built with them.
+const OPTIONAL: [&str; 2] = ["agent", "fleet"];
+
 /// What is wrong with a command line of whyidle: a subcommand or an option that does not exist.
 fn wrong(known: &mut BTreeMap<String, Option<String>>, line: &str) -> Option<String> {
     let line = line.split(" #").next().unwrap_or_default();
@@ -220,7 +223,10 @@ fn wrong(known: &mut BTreeMap<String, Option<String>>, line: &str) -> Option<Str
         line.split_whitespace().skip(1).take_while(|word| !["--", ">", "&&"].contains(word)).collect();
     let named = |word: &&&str| !word.starts_with('-');
     let command = words.first().filter(named).copied().unwrap_or_default().to_owned();
-    let Some(mut told) = help(known, &command) else { return Some(format!("no command {command}")) };
+    let Some(mut told) = help(known, &command) else {
+        let is_optional = OPTIONAL.contains(&command.as_str());
+        return (!is_optional).then(|| format!("no command {command}"));
+    };
     if let ("history", Some(&"show")) = (command.as_str(), words.get(1)) {
         told += &help(known, "history show")?;
     }

@@ -290,7 +290,7 @@ fn verdicts_of_runs_are_kept_with_their_job() {
     let place = Place::new();
     let run = |more: &[&str]| -> Run {
         let args =
-            [&["run", "--no-trace", "--for", "6s", "--stop", "--format", "json"], more, &["--"]].concat();
+            [&["run", "--no-trace", "--for", "12s", "--stop", "--format", "json"], more, &["--"]].concat();
         place
             .whyidle(&[&args[..], &[&python, &program]].concat())
             .env("WHYIDLE_JOB", "4711")
@@ -307,7 +307,8 @@ fn verdicts_of_runs_are_kept_with_their_job() {
     let said = documents.next().unwrap().unwrap();
     let shown = place.json(&["history", "show", "1", "--format", "json"]);
     assert_eq!((&shown["verdict"], &shown["ledger"]), (&said["verdict"], &said["ledger"]));
-    assert_eq!(run(&["--no-history"]).status, Some(0));
+    // A busy machine takes too few samples now and then.
+    assert_eq!(again(|| run(&["--no-history"]), |run| run.status == Some(0)).status, Some(0));
     let listed = place.json(&["history", "--format", "json"]);
     let entries = listed["entries"].as_array().unwrap();
     assert_eq!(
@@ -322,7 +323,7 @@ fn verdicts_of_runs_are_kept_with_their_job() {
     let text = place.run(&["history", "show", "1"]);
     assert!(text.status == Some(0) && !text.out.is_empty(), "{}", text.err);
     fs::write(place.path().join("whyidle/history.db"), "no database ".repeat(200)).unwrap();
-    let unkept = run(&[]);
+    let unkept = again(|| run(&[]), |unkept| unkept.status == Some(0));
     assert!(unkept.status == Some(0) && unkept.err.contains("was not kept"), "{}", unkept.err);
 }
 

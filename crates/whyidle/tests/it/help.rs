@@ -17,6 +17,8 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["sweep"],
         &["fix"],
         &["gate"],
+        #[cfg(feature = "agent")]
+        &["agent"],
     ];
     let others = [
         &[][..],

@@ -30,7 +30,7 @@ const LAYERS: [&[&str]; 13] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 22] = [
+const AT_HOME: [(&str, &[&str]); 30] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
@@ -50,6 +50,13 @@ const AT_HOME: [(&str, &[&str]); 22] = [
     ("fluent-bundle", &["whyidle-report"]),
     ("askama", &["whyidle-report"]),
     ("clap", &["whyidle"]),
+    // Whatever answers over HTTP does so on the agent's server.
+    ("axum", &["whyidle-agent", "whyidle"]),
+    ("hyper", &["whyidle-agent"]),
+    ("hyper-util", &["whyidle-agent"]),
+    ("tokio", &["whyidle-agent"]),
+    ("tokio-rustls", &["whyidle-agent"]),
+    ("subtle", &["whyidle-agent"]),
     // Shows a page in the browser; programs that are measured are started by observe alone.
     ("open", &["whyidle"]),
     // Only one crate touches the live system.
@@ -57,6 +64,9 @@ const AT_HOME: [(&str, &[&str]); 22] = [
     ("procfs", &["whyidle-observe"]),
     ("py-spy", &["whyidle-observe"]),
     ("rustix", &["whyidle-observe"]),
+    // Asking another machine is touching the live system.
+    ("ureq", &["whyidle-observe"]),
+    ("rustls-native-certs", &["whyidle-observe"]),
 ];
 
 /// The only crates that may use unsafe code: where the operating system demands it, and to stand in for a library in C.

@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
+#[cfg(feature = "agent")]
+mod agent;
 mod bad_input;
 mod docs;
 mod evidence;
 mod experiments;
+#[cfg(all(feature = "agent", target_os = "linux"))]
+mod fleet;
 mod gate;
 mod help;
 mod instruments;
@@ -20,6 +24,10 @@ mod ranks;
 mod readme;
 mod recordings;
 mod screens;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(target_os = "linux")]
+mod slurm;
 mod support;
 mod sweeps;
 mod tables;

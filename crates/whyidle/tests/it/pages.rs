@@ -63,8 +63,13 @@ fn nothing_that_is_there_is_overwritten_unasked() {
     assert_eq!((taken.status, taken.out.as_str()), (Some(2), ""), "said before any work");
     assert!(taken.err.contains("is there already") && taken.err.contains("--force"), "{}", taken.err);
     assert_eq!(page(&path), "mine");
+    // What is no page is not replaced at all: it may be what was read.
+    let forced = run(&["trace", EXAMPLE, "-o", text(&path), "--force"]);
+    assert_eq!((forced.status, forced.out.as_str()), (Some(2), ""));
+    assert!(forced.err.contains("is no page") && page(&path) == "mine", "{}", forced.err);
+    fs::write(&path, "<!DOCTYPE html>\n<p>an older page").unwrap();
     assert_eq!(run(&["trace", EXAMPLE, "-o", text(&path), "--force"]).status, Some(0));
-    assert!(page(&path).starts_with("<!doctype html>"));
+    assert!(page(&path).starts_with("<!doctype html>") && page(&path).len() > 1_000);
 }
 
 #[test]
@@ -202,18 +207,39 @@ fn digests_and_the_history_have_pages_too() {
     }
 }
 
-/// The page that ships is the one that this program writes: `make examples` makes it anew.
+/// The command lines of the pages that ship, and where each lies.
+fn gallery() -> Vec<(Vec<String>, String)> {
+    let list = fs::read_to_string(root().join("examples/gallery.txt")).unwrap();
+    let one = |line: &str| {
+        let (name, command) = line.split_once('\t').unwrap();
+        let words = command.split(' ').map(str::to_owned).collect();
+        (words, format!("examples/pages/{name}.html"))
+    };
+    let first = (vec!["trace".to_owned(), EXAMPLE.to_owned()], format!("{EXAMPLE}/report.html"));
+    let others = list.lines().filter(|line| !line.starts_with('#')).map(one);
+    std::iter::once(first).chain(others).collect()
+}
+
+/// The pages that ship are those that this program writes: `make examples` makes them anew.
 #[test]
-fn the_example_is_what_the_program_writes() {
+fn the_examples_are_what_the_program_writes() {
     let dir = folder();
     let path = dir.path().join("report.html");
-    let kept = root().join(EXAMPLE).join("report.html");
-    let run = run(&["trace", EXAMPLE, "--lang", "en", "--force", "-o", text(&path)]);
-    assert_eq!(run.status, Some(0), "{}", run.err);
-    // The command that made it names the file.
-    let plain = |page: &str, name: &str| page.replace(name, "report.html");
-    let (now, kept) =
-        (plain(&page(&path), text(&path)), plain(&page(&kept), &format!("{EXAMPLE}/report.html")));
-    assert!(now == kept, "{EXAMPLE}/report.html has drifted: make examples");
-    assert!(kept.len() < 450_000, "{} bytes", kept.len());
+    let gallery = gallery();
+    assert!(gallery.len() > 5);
+    let mut bytes = 0;
+    for (command, kept) in gallery {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let run = run(&[&words[..], &["--lang", "en", "--force", "-o", text(&path)]].concat());
+        assert_eq!(run.status, Some(0), "{}", run.err);
+        let there = page(&root().join(&kept));
+        // The command that made it names the file.
+        let plain = |page: &str, name: &str| page.replace(name, "report.html");
+        assert!(
+            plain(&page(&path), text(&path)) == plain(&there, &kept),
+            "{kept} has drifted: make examples"
+        );
+        bytes += there.len();
+    }
+    assert!(bytes < 4_000_000, "{bytes} bytes");
 }

@@ -14,13 +14,15 @@ use crate::{Catalog, quantity};
 const WIDEST_VALUE: usize = 20;
 /// Columns of the longest bar.
 const BARS: std::ops::RangeInclusive<usize> = 8..=32;
+/// From this half width on, as a share, both ends of an interval are shown.
+const WIDE: f64 = 0.3;
 /// Columns between figures.
 const GAP: usize = 2;
 
 /// A column of figures: its heading, and a cell for each value.
-struct Column {
-    heading: String,
-    cells: Vec<String>,
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    pub(crate) cells: Vec<String>,
 }
 
 impl Column {
@@ -79,12 +81,8 @@ pub(super) fn lines(rung: &Rung, catalog: &Catalog, width: usize) -> Vec<String>
     };
     let whole = rung.values.iter().map(length).fold(f64::MIN_POSITIVE, f64::max);
     for (at, (tried, name)) in rung.values.iter().zip(&names).enumerate() {
-        let is_chosen = match rung.kept {
-            Some(kept) => kept == at,
-            None => rung.found.is_some_and(|found| found.knee == at && found.shape != Shape::Flat),
-        };
         let mark = match tried.fate {
-            _ if is_chosen => "→",
+            _ if is_chosen(rung, at) => "→",
             Fate::Measured if tried.losses.forbids() => "!",
             _ => " ",
         };
@@ -104,7 +102,16 @@ pub(super) fn lines(rung: &Rung, catalog: &Catalog, width: usize) -> Vec<String>
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
+/// The value at this position is the one to take: kept, or the knee.
+pub(crate) fn is_chosen(rung: &Rung, at: usize) -> bool {
+    match rung.kept {
+        Some(kept) => kept == at,
+        None => rung.found.is_some_and(|found| found.knee == at && found.shape != Shape::Flat),
+    }
+}
+
+/// The figures that are known of any value, those that matter most first.
+pub(crate) fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
     let word = |id: &str| catalog.word(id);
     let figure = match rung.per {
         Per::Sample => {
@@ -114,7 +121,16 @@ fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
     };
     let interval = Column::of("95 %".to_owned(), rung, |tried| {
         let (low, high) = tried.interval_ns?;
-        Some(format!("±{}", catalog.share((high - low) as f64 / 2.0 / tried.ns?.max(1) as f64)))
+        let half = (high - low) as f64 / 2.0 / tried.ns?.max(1) as f64;
+        // A wide interval is lopsided: half of it on either side would reach below nothing.
+        Some(match rung.per {
+            _ if half <= WIDE => format!("±{}", catalog.share(half)),
+            Per::Sample => {
+                let rate = |ns: i64| quantity::plain(1e9 / ns.max(1) as f64);
+                format!("{}–{}", rate(high), rate(low))
+            }
+            _ => catalog.message(&Message::new("differential-range").time("low", low).time("high", high)),
+        })
     });
     let best = Column::of(word("sweep-column-best"), rung, |tried| {
         Some(format!("{} ×", quantity::plain(tried.to_best?.ratio)))

@@ -13,7 +13,7 @@ use super::super::words::{disturbed, figure, per};
 const TIMES: f64 = 2.0;
 
 /// A value, or that the command is as it is.
-pub(super) fn value_name(tried: &Tried) -> Message {
+pub(crate) fn value_name(tried: &Tried) -> Message {
     match &tried.value {
         Some(value) => Message::new("sweep-value").name("value", value),
         None => Message::new("sweep-as-it-is"),
@@ -26,7 +26,7 @@ fn in_sentence(tried: &Tried) -> Message {
 }
 
 /// What became of a value that has no time.
-pub(super) fn fate(tried: &Tried) -> Option<Message> {
+pub(crate) fn fate(tried: &Tried) -> Option<Message> {
     Some(match (tried.fate, tried.status) {
         (Fate::Measured, _) if tried.ns.is_some() => return None,
         (Fate::OutOfMemory, _) => Message::new("sweep-fate-memory"),
@@ -39,7 +39,11 @@ pub(super) fn fate(tried: &Tried) -> Option<Message> {
 }
 
 /// The answer.
-pub(super) fn answer(sweep: &Sweep) -> Vec<Message> {
+pub(crate) fn answer(sweep: &Sweep) -> Vec<Message> {
+    // It was cut off before its first run.
+    if sweep.rungs.is_empty() {
+        return vec![Message::new("sweep-empty")];
+    }
     if sweep.is_ladder {
         return ladder(sweep);
     }
@@ -191,16 +195,16 @@ fn total_losses(total: &Total) -> Option<Message> {
     total.losses.forbids().then(|| Message::new("sweep-total-losses"))
 }
 
-/// What became of one rung of a ladder.
-pub(super) fn rung(rung: &Rung) -> Vec<Message> {
+/// What became of one rung of a ladder, where effects from `counts` on count.
+pub(super) fn rung(rung: &Rung, counts: f64) -> Vec<Message> {
     let Some(found) = rung.found else {
         return vec![Message::new("sweep-none").name("name", &rung.name)];
     };
     let Some((before, kept)) = rung.before.zip(rung.kept) else { return Vec::new() };
     if kept == before {
-        let message = if found.shape == Shape::Flat { "sweep-rung-flat" } else { "sweep-rung-back" };
-        let said = match message {
-            "sweep-rung-flat" => Message::new("sweep-rung-flat"),
+        let said = match found.shape {
+            Shape::Flat if found.is_told(counts) => Message::new("sweep-rung-flat"),
+            Shape::Flat => Message::new("sweep-rung-untold"),
             _ => Message::new("sweep-rung-back"),
         };
         return vec![said.message("value", name_at(rung, before))];

@@ -20,15 +20,15 @@ mod linux {
     use whyidle_experiment::measure::measure;
     use whyidle_experiment::result::{Run, shown};
     use whyidle_observe::clock;
-    use whyidle_report::{
-        render_bench_json, render_gate_github, render_gate_json, render_gate_markdown, render_gate_text,
-    };
+    use whyidle_report::{Beside, Document, render_gate_github};
 
+    use super::super::running::Pace;
     use super::super::{bench, open, open_to_read, places, running, unusable};
     use super::baseline::Search;
     use super::options::{GateFormat, GateOptions, MetricName};
     use crate::output::Output;
-    use crate::{REACHED, REFUSED, UNREADABLE};
+    use crate::page::Page;
+    use crate::{REACHED, REFUSED, UNREADABLE, document};
 
     /// The evidence does not tell: neither of the two answers.
     const UNCLEAR: u8 = 3;
@@ -42,6 +42,11 @@ mod linux {
     }
 
     fn gate(options: &GateOptions, output: &Output) -> Result<u8, u8> {
+        if options.page.report.is_some() && options.baseline.is_empty() {
+            output.error(&Message::new("cli-gate-no-page"), None);
+            return Err(UNREADABLE);
+        }
+        let page = Page::asked(&options.page, output)?;
         let (path, logs) = places(&options.kept, output)?;
         let mut history = match path.exists() {
             true if options.command.is_empty() => Some(open_to_read(&path, output)?),
@@ -83,7 +88,7 @@ mod linux {
             REACHED
         } else {
             let found = judge((&options.baseline.join(", "), &baseline), (&what, &runs), &question);
-            show(&found, options, output)
+            show(&found, page.as_ref(), options, output)
         };
         // What became slower is no baseline.
         if let Some(path) = &options.save
@@ -160,10 +165,9 @@ mod linux {
             let name = format!("{}-{}", clock::now_ns() / 1_000_000, std::process::id());
             let log = log(logs, &name);
             let wanted = running::wanted(&options.measuring, options.command.clone(), BTreeMap::new(), log);
-            let mut said = std::time::Instant::now();
+            let mut pace = Pace::new();
             let run = measure(&wanted, &requests, &mut |status| {
-                if said.elapsed().as_secs() >= 10 {
-                    said = std::time::Instant::now();
+                if pace.is_due() {
                     output.hint(&bench::progress(status));
                 }
             })
@@ -190,7 +194,7 @@ mod linux {
             output.error(&error, None);
             return Err(UNREADABLE);
         }
-        let text: String = runs.iter().map(|run| render_bench_json(run, None, &output.catalog)).collect();
+        let text: String = runs.iter().map(|run| Document::Run(run, None).json(&output.catalog)).collect();
         let shown = path.display().to_string();
         let mut beside = path.as_os_str().to_owned();
         beside.push(format!(".{}", std::process::id()));
@@ -205,19 +209,19 @@ mod linux {
         Ok(())
     }
 
-    fn show(gate: &Gate, options: &GateOptions, output: &Output) -> u8 {
+    fn show(gate: &Gate, page: Option<&Page>, options: &GateOptions, output: &Output) -> u8 {
         let status = match gate.answer {
             Answer::Within => REACHED,
             Answer::Regressed => REFUSED,
             Answer::Unclear => UNCLEAR,
         };
-        let catalog = &output.catalog;
+        let shown = Document::Gate(gate, status);
         let text = match options.format {
-            GateFormat::Text => render_gate_text(gate, catalog, &output.text_options(options.verbose)),
-            GateFormat::Json => render_gate_json(gate, status, catalog),
-            GateFormat::Md => render_gate_markdown(gate, catalog),
-            GateFormat::Github => render_gate_github(gate, catalog),
+            GateFormat::Text => shown.text(&output.catalog, &output.text_options(options.verbose)),
+            GateFormat::Json => shown.json(&output.catalog),
+            GateFormat::Md => shown.markdown(&output.catalog),
+            GateFormat::Github => render_gate_github(gate, &output.catalog),
         };
-        output.data(&text, status)
+        document::put(&text, &shown, Beside::default(), page, status, output)
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::args::Reporting;
 use crate::experiment::options::{Kept, Measuring, small_share};
 use crate::values::whole;
 
@@ -62,7 +63,7 @@ pub(crate) struct GateOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
     /// Judge also across different machines
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) anyway: bool,
     /// How far the losses may be apart
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = small_share, hide_short_help = true)]
@@ -77,6 +78,8 @@ pub(crate) struct GateOptions {
     /// Show every run
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) page: Reporting,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "run")]
     pub(crate) command: Vec<String>,
