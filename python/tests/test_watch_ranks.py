@@ -27,7 +27,12 @@ def train(rank, out, sample, steps):
         dist.init_process_group("gloo", rank=rank, world_size=2)
     else:
         dist.init_process_group("gloo")
-    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
+    net = torch.nn.Linear(64, 64)
+    if os.environ.get("WRAP") == "fsdp":
+        from torch.distributed.fsdp import fully_shard
+        fully_shard(net, mesh=dist.init_device_mesh("cpu", (2,)))
+    else:
+        net = torch.nn.parallel.DistributedDataParallel(net)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     with whyidle.watch(out or None, sample=sample, trace_steps=3, trace_after_s=0, lang="en") as watch:
         for at in range(steps):
@@ -115,6 +120,14 @@ def test_a_sampler_for_the_host_and_not_for_each_rank(program, cards):
     pids = [json.loads(Path(f"out/recording_rank{rank}.json").read_text())["pids"][0] for rank in range(2)]
     assert set(pids) <= set(whole["pids"]), "both ranks are watched"
     assert whole["world"] == 2
+
+
+def test_fsdp_is_recorded_alike(monkeypatch):
+    monkeypatch.setenv("WRAP", "fsdp")
+    ranks("out", "alone", "60")
+    for rank in range(2):
+        about = json.loads(Path(f"out/recording_rank{rank}.json").read_text())
+        assert about["in_loop"]["steps"]["all"] == 59 and about["in_loop"]["boundaries"] == "optimizer"
 
 
 def test_ranks_of_multiprocessing_share_a_directory_unasked():
