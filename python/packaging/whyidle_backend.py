@@ -1,7 +1,8 @@
 """Builds the wheel: maturin makes the extension, and the program goes beside it as a script.
 
 maturin builds an extension or a program, not both. So the program is built first, from the same crates with the same
-features, and put into maturin's data folder, whose scripts are installed as commands.
+features, and put into maturin's data folder, whose scripts are installed as commands. The file that starts a watch
+where ``WHYIDLE=1`` asks for one goes there too, to be installed beside the packages.
 
 ``WHYIDLE_WHEEL_PROFILE`` names cargo's profile, ``release`` by default; ``dev`` is for tests.
 """
@@ -27,6 +28,8 @@ from maturin import (  # noqa: F401
 ROOT = Path(__file__).resolve().parents[2]
 #: As `data` in pyproject.toml.
 DATA = ROOT / "python" / "whyidle.data"
+#: Python runs its one line at every start.
+STARTER = Path(__file__).with_name("whyidle_watch.pth")
 
 
 def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
@@ -58,10 +61,13 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 @contextmanager
 def data() -> Iterator[Path]:
-    """The folder of scripts in maturin's data folder, which must be there whatever maturin does."""
+    """The folder of scripts in maturin's data folder, which must be there whatever maturin does, with the starter."""
     scripts = DATA / "scripts"
     try:
         scripts.mkdir(parents=True, exist_ok=True)
+        beside = DATA / "platlib"
+        beside.mkdir(exist_ok=True)
+        shutil.copy2(STARTER, beside / STARTER.name)
         yield scripts
     finally:
         shutil.rmtree(DATA, ignore_errors=True)

@@ -42,6 +42,8 @@ def test_it_holds_the_command_the_extension_and_the_types(wheel):
     for wanted in ("whyidle/py.typed", "whyidle/_native.pyi", "whyidle/feed/tokens.py"):
         assert wanted in names
     assert any(name.startswith("whyidle/_native.") and not name.endswith(".pyi") for name in names)
+    assert any(name.endswith(".data/platlib/whyidle_watch.pth") for name in names)
+    assert {"whyidle/loop/watch.py", "whyidle/hooks/transformers.py"} <= set(names)
     assert not [name for name in names if "test" in name or "packaging" in name]
     assert not (ROOT / "python" / "whyidle.data").exists()
 
@@ -52,8 +54,17 @@ def test_it_works_in_a_fresh_environment(wheel, tmp_path):
     python = place / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel], check=True)
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    said = subprocess.run([place / "bin" / "whyidle", "--version"], check=True, capture_output=True, text=True, env=clean)
+    said = subprocess.run(
+        [place / "bin" / "whyidle", "--version"], check=True, capture_output=True, text=True, env=clean
+    )
     assert said.stdout.startswith("whyidle ")
+    # The line that every Python runs at its start: it does nothing unless asked, and then loads no more than it must.
+    code = "import sys; print(*[name for name in sys.modules if name.startswith('whyidle')])"
+    for asked, loaded in (({}, ""), ({"WHYIDLE": "1"}, "whyidle.loop.outside")):
+        started = subprocess.run(
+            [python, "-c", code], check=True, capture_output=True, text=True, env={**clean, **asked}, cwd=tmp_path
+        )
+        assert loaded in started.stdout and bool(started.stdout.strip()) == bool(loaded) and not started.stderr
     # Without NumPy: a verdict needs nothing. Elsewhere than beside the sources, which Python would take first.
     code = "import sys, whyidle; v = whyidle.load(sys.argv[1]); print(v.primary, len(v.ledger), whyidle.__version__)"
     example = ROOT / "examples" / "starved-by-two-workers"

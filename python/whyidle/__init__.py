@@ -1,8 +1,9 @@
 """Who is the GPU waiting for, what does it cost, and which change proves to fix it?
 
 ``whyidle.load("runs/42/")`` gives the verdict of a trace or recording, ``whyidle.compare`` what changed between two,
-``whyidle.plan`` what a run will need: the commands of the ``whyidle`` program, which comes with the package. Beside them
-are parts that feed a GPU. Importing this loads nothing: each part, and PyTorch with it, is loaded when it is first named
+``whyidle.plan`` what a run will need: the commands of the ``whyidle`` program, which comes with the package.
+``whyidle.watch`` watches the program itself train; ``whyidle.hooks`` does so for frameworks. Beside them are parts that
+feed a GPU. Importing this loads nothing: each part, and PyTorch with it, is loaded when it is first named
 (``whyidle.BucketSampler``).
 """
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from whyidle.feed.tuning import TuneError as TuneError
     from whyidle.feed.tuning import TuneResult as TuneResult
     from whyidle.feed.tuning import tune_loader as tune_loader
+    from whyidle.loop.current import step as step
+    from whyidle.loop.watch import Watch as Watch
+    from whyidle.loop.watch import watch as watch
     from whyidle.table import Table as Table
     from whyidle.verdict import Verdict as Verdict
     from whyidle.verdict import load as load
@@ -55,6 +59,9 @@ _PARTS = {
     "WhyidleError": "commands",
     "Unreadable": "commands",
     "Refused": "commands",
+    "watch": "loop.watch",
+    "step": "loop.current",
+    "Watch": "loop.watch",
     "BucketSampler": "feed.buckets",
     "PaddingReport": "feed.buckets",
     "AsyncCheckpointer": "feed.checkpoint",
@@ -77,11 +84,13 @@ __all__ = ["__version__", *_PARTS]
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "hooks":
+        return importlib.import_module("whyidle.hooks")
     module = _PARTS.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
     part = getattr(importlib.import_module(f"whyidle.{module}"), name)
     globals()[name] = part
     return part

@@ -333,6 +333,9 @@ pub(crate) struct AttachOptions {
     /// Sample these GPUs only, by their physical number; may be given several times
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
+    /// Record only, beside what the program itself records in the same directory; for the Python package
+    #[arg(long, hide = true, requires = "out")]
+    pub(crate) part: bool,
     #[command(flatten)]
     pub(crate) live: LiveOptions,
 }
