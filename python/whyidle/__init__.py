@@ -1,4 +1,4 @@
-"""Who is the GPU waiting for, what does it cost, and which change proves to fix it?
+"""Who is the GPU waiting for, what does it cost, and which change fixes it?
 
 ``whyidle.load("runs/42/")`` gives the verdict of a trace or recording, ``whyidle.compare`` what changed between two,
 ``whyidle.plan`` what a run will need: the commands of the ``whyidle`` program, which comes with the package.

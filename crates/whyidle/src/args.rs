@@ -11,7 +11,7 @@ use crate::experiment::options::{BenchOptions, CompareOptions, FixOptions, Histo
 use crate::experiment::sweep_options::SweepOptions;
 use crate::values::{duration, step_ms, step_range, whole};
 
-/// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
+/// Who is the GPU waiting for, what does it cost, and which change fixes it?
 #[derive(Debug, Parser)]
 #[command(version, disable_help_subcommand = true)]
 #[command(
