@@ -11,7 +11,7 @@ VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize bench-feed bench-feed-gpu book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize bench-feed bench-feed-gpu bench-watch book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,10 @@ bench-feed: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the Python parts that
 bench-feed-gpu: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the same parts beside what they replace, on a GPU; ARGS="--device cpu --small" for a try
 	$(CARGO) build --locked --release --package whyidle --features feed
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed_gpu.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-watch: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what whyidle.watch() costs a training loop; ARGS="--device cuda --launch-bound"
+	$(CARGO) build --locked --release --package whyidle
+	PATH="$$(realpath $${CARGO_TARGET_DIR:-target})/release:$$PATH" PYTHONPATH=python $(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching_in_loop.py $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en

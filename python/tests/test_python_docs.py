@@ -1,4 +1,4 @@
-"""docs/python.md: its first example runs as it stands, and the others are Python."""
+"""docs/en/src/python.md: its first example runs as it stands, and the others are Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import whyidle
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "en" / "src" / "python.md"
 
 
 def examples() -> list[str]:
