@@ -3,13 +3,15 @@
 CARGO ?= cargo
 # What is not built unless asked for – servers and the like – is tested all the same.
 FEATURES := --all-features
+# Always the same packages: a smaller choice has other features of shared dependencies, and builds all anew.
+BUILD := $(CARGO) build --locked --workspace $(FEATURES)
 EXAMPLE := examples/starved-by-two-workers
 # A Python with PyTorch, for the tests of attach and run.
 VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize bench-feed bench-feed-gpu bench-watch book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,22 +28,23 @@ test: lint $(VENV)/ready ## all that CI runs: lint, then every test, those on a 
 	$(MAKE) test-fleet
 
 test-fleet: ## alerts, dashboard and manifests of deploy/ on a real Prometheus; says so where there is none
-	$(CARGO) build --locked --package whyidle --package whyidle-standin $(FEATURES)
+	$(BUILD)
 	$(if $(wildcard $(TEST_PYTHON)),$(TEST_PYTHON),python3) -B tests/fleet/fleet.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" $(ARGS)
 
 test-report: ## reports in a real browser, without a window; says so where there is none. ARGS="--pictures FOLDER" keeps pictures
-	$(CARGO) build --locked --package whyidle $(FEATURES)
+	$(BUILD)
 	python3 tests/browser/report.py --program "$${CARGO_TARGET_DIR:-target}/debug/whyidle" --python "$(wildcard $(TEST_PYTHON))" $(ARGS)
 
 examples: ## write the pages of examples/ anew
-	$(CARGO) build --locked --package whyidle $(FEATURES)
+	$(BUILD)
 	"$${CARGO_TARGET_DIR:-target}/debug/whyidle" trace $(EXAMPLE) --lang en --force -o $(EXAMPLE)/report.html > /dev/null
 	mkdir -p examples/pages
 	grep -v '^#' examples/gallery.txt | while IFS="$$(printf '\t')" read -r name command; do \
 		"$${CARGO_TARGET_DIR:-target}/debug/whyidle" $$command --lang en --force -o examples/pages/$$name.html > /dev/null || exit 1; done
 
-test-python: $(VENV)/ready ## the Python package on a real Ray of this machine
-	$(CARGO) build --locked --package whyidle $(FEATURES)
+test-python: $(VENV)/ready ## the Python package: its parts, its extension, its wheel, and a real Ray of this machine
+	$(BUILD)
+	cp "$${CARGO_TARGET_DIR:-target}/debug/lib_native.so" python/whyidle/_native.abi3.so
 	cd python && WHYIDLE_TEST_PROGRAM=$$($(CARGO) metadata --locked --no-deps --format-version 1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')/debug/whyidle $(TEST_PYTHON) -m pytest -q
 
 $(VENV)/ready: requirements-test.txt
@@ -87,6 +90,21 @@ bench-agent: ## what the agent costs beside 64 processes and 8 stand-in GPUs: a 
 	$(CARGO) build --locked --release --package whyidle --features agent
 	$(CARGO) build --locked --release --package whyidle-standin
 	python3 bench/agent.py --target "$${CARGO_TARGET_DIR:-target}/release" $(ARGS)
+
+bench-tokenize: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what tokenising costs against datasets.map, and reading tokens; ARGS=--small for a try
+	$(CARGO) build --locked --release --package whyidle --features feed
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/tokenizing.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-feed: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the Python parts that feed a GPU, without one; ARGS=--small for a try
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed.py $(ARGS)
+
+bench-feed-gpu: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the same parts beside what they replace, on a GPU; ARGS="--device cpu --small" for a try
+	$(CARGO) build --locked --release --package whyidle --features feed
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/feed_gpu.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
+bench-watch: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what whyidle.watch() costs a training loop; ARGS="--device cuda --launch-bound"
+	$(CARGO) build --locked --release --package whyidle
+	PATH="$$(realpath $${CARGO_TARGET_DIR:-target})/release:$$PATH" PYTHONPATH=python $(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching_in_loop.py $(ARGS)
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en

@@ -278,3 +278,29 @@ def test_a_writer_that_fails_leaves_the_old_files(tmp_path):
         TokenWriter(path).add([1])
     with pytest.raises(TokenFileError, match="ends in .bin"):
         TokenWriter(tmp_path / "x.tokens", format="megatron")
+
+
+def test_what_is_beside_a_raw_file_says_its_type(tmp_path):
+    """As `whyidle tokenize` writes it; what is something else, or of other files, says nothing."""
+    import json
+
+    np.array([70_000, 5, 9, 5, 1, 2, 5, 3], dtype=np.uint32).tofile(tmp_path / "tokens.bin")
+    about = {"schema": "whyidle.tokens/1", "dtype": "uint32", "eos": 5, "files": [{"name": "tokens.bin"}]}
+
+    def says(about) -> None:
+        (tmp_path / "tokens.json").write_text(about if isinstance(about, str) else json.dumps(about))
+
+    says(about)
+    for path in (tmp_path, tmp_path / "tokens.bin"):
+        file = TokenFile(path)
+        assert (file.dtype, file.eos, file.tokens[0]) == (np.dtype("<u4"), 5, 70_000)
+    data = TokenDataset(tmp_path, 1, documents="separate")
+    assert [sample.tolist() for sample in data] == [[70_000, 5], [9, 5], [1, 2], [2, 5]]
+    for other in ["", "[]", "{", {}, {**about, "schema": "x/1"}, {**about, "dtype": "O"}, {**about, "files": 3}, {**about, "files": []}, "[" * 10_000]:  # fmt: skip
+        says(other)
+        assert TokenFile(tmp_path / "tokens.bin").dtype == np.dtype("<u2")
+        with pytest.raises(TokenFileError):
+            TokenFile(tmp_path)
+    says({**about, "files": [{"name": "a.bin"}, {"name": "b.bin"}]})
+    with pytest.raises(TokenFileError, match="ConcatDataset"):
+        TokenFile(tmp_path)

@@ -51,6 +51,16 @@ codes! {
     DamagedCompression = "damaged-compression", Loss;
     /// Tables of a database that are damaged: what came before the damage was read.
     DamagedDatabase = "damaged-database", Loss;
+    /// A Parquet or Arrow file that is damaged: the rows before the damage were read.
+    DamagedColumns = "damaged-columns", Loss;
+    /// Lines that are no JSON, or not UTF-8.
+    MalformedLine = "malformed-line", Loss;
+    /// Records without a text in the field that was asked for.
+    NoText = "no-text", Loss;
+    /// Documents longer than are taken into memory.
+    LongDocument = "long-document", Loss;
+    /// Documents of no text.
+    EmptyDocument = "empty-document", Info;
     /// A stretch of bytes was no event and was skipped.
     MalformedEvent = "malformed-event", Loss;
     /// A name held an unescaped quote, backslash or control byte and was mended.

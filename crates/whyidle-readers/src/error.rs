@@ -89,6 +89,32 @@ pub enum ReadError {
         /// What SQLite said.
         reason: String,
     },
+    /// The file holds no documents of text.
+    #[error("{}: no documents but {}", path.display(), found.id())]
+    NotDocuments {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        found: Found,
+    },
+    /// A file of documents, as Parquet or Arrow, that cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// What its library said.
+        reason: String,
+    },
+    /// A Parquet or Arrow file without a column of texts of that name.
+    #[error("{}: no texts in a column {column}", path.display())]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// Those it has.
+        columns: Vec<String>,
+    },
     /// A recording of a later version of whyidle.
     #[error("{}: schema {schema} is of a later version", path.display())]
     NewerSchema {
@@ -119,7 +145,11 @@ impl ReadError {
             Self::Io { .. } => "read-io",
             Self::NotATrace { found: Found::Empty, .. }
             | Self::NotADump { found: Found::Empty, .. }
+            | Self::NotDocuments { found: Found::Empty, .. }
             | Self::NotEvidence { found: Found::Empty, .. } => "read-empty",
+            Self::NotDocuments { .. } => "read-not-documents",
+            Self::Columns { .. } => "read-columns",
+            Self::NoColumn { .. } => "read-no-column",
             Self::NotEvidence { .. } => "read-not-evidence",
             Self::NotADump { .. } => "read-not-a-dump",
             Self::Snapshot { why: Snapshot::Cut, .. } => "read-snapshot-cut",
@@ -144,6 +174,9 @@ impl ReadError {
             | Self::NotATrace { path, .. }
             | Self::NotADump { path, .. }
             | Self::NotEvidence { path, .. }
+            | Self::NotDocuments { path, .. }
+            | Self::Columns { path, .. }
+            | Self::NoColumn { path, .. }
             | Self::NoDump { path }
             | Self::Snapshot { path, .. }
             | Self::Unreadable { path, .. }
@@ -163,8 +196,16 @@ impl ReadError {
         match self {
             Self::Io { source, .. } => args.push(("reason", source.to_string())),
             Self::NewerSchema { schema, .. } => args.push(("schema", schema.clone())),
-            Self::Database { reason, .. } => args.push(("reason", reason.clone())),
-            Self::NotATrace { .. } | Self::NotADump { .. } | Self::NotEvidence { .. } => {
+            Self::Columns { reason, .. } | Self::Database { reason, .. } => {
+                args.push(("reason", reason.clone()))
+            }
+            Self::NoColumn { column, columns, .. } => {
+                args.extend([("column", column.clone()), ("columns", columns.join(", "))]);
+            }
+            Self::NotATrace { .. }
+            | Self::NotADump { .. }
+            | Self::NotDocuments { .. }
+            | Self::NotEvidence { .. } => {
                 args.extend(self.found().map(|found| ("found", found.id().to_owned())));
             }
             Self::Unreadable { byte, .. } | Self::Damaged { byte, .. } | Self::Snapshot { byte, .. } => {
@@ -181,6 +222,7 @@ impl ReadError {
         match self {
             Self::NotATrace { found, .. }
             | Self::NotADump { found, .. }
+            | Self::NotDocuments { found, .. }
             | Self::NotEvidence { found, .. } => Some(*found),
             _ => None,
         }
@@ -200,6 +242,11 @@ impl ReadError {
                 found: Found::Json | Found::Text | Found::Binary | Found::Pickle, ..
             } => Some(Hint::GiveEvidence),
             Self::NotEvidence { found, .. } => found.hint(),
+            Self::NotDocuments { found: Found::Json, .. } => Some(Hint::JsonLines),
+            Self::NotDocuments { found: Found::Zip | Found::OtherCompression, .. } => Some(Hint::Unpack),
+            Self::NotDocuments { .. } => Some(Hint::GiveDocuments),
+            Self::Columns { .. } => Some(Hint::CopyAgain),
+            Self::NoColumn { .. } => Some(Hint::NameColumn),
             Self::Unreadable { .. } | Self::Damaged { .. } => Some(Hint::ExportAgain),
             Self::NewerSchema { .. } => Some(Hint::Update),
             Self::Database { .. } => Some(Hint::ExportNsys),
@@ -328,6 +375,14 @@ ids! {
         Update = "update";
         /// Make a digest of a trace first.
         MakeDigest = "make-digest";
+        /// Write one object per line.
+        JsonLines = "json-lines";
+        /// Give a file of documents.
+        GiveDocuments = "give-documents";
+        /// Copy or make the file again.
+        CopyAgain = "copy-again";
+        /// Name the column that holds the text.
+        NameColumn = "name-column";
         /// Digests are for `whyidle merge`.
         MergeDigests = "merge-digests";
     }

@@ -16,6 +16,7 @@
 //! * [`progress`] – steps and losses, as a program prints them or the start-up hook writes them.
 //! * [`prometheus`] – what Prometheus answers to a query.
 //! * [`settings`] – one value in a program's settings file, changed in its text.
+//! * `documents` – documents of text for tokenising; with the feature `documents`.
 //! * [`ReadError`] – why nothing could be read; ids and arguments, no wording.
 
 mod ascend;
@@ -23,6 +24,8 @@ mod budget;
 mod check;
 mod dcgm;
 pub mod digest;
+#[cfg(feature = "documents")]
+pub mod documents;
 mod error;
 mod find;
 pub mod flight;

@@ -356,6 +356,10 @@ mod tests {
         let recording = read(dir.path(), Some(1))?.unwrap_or_default();
         assert_eq!((recording.gpu.as_deref(), recording.torch.as_deref()), (Some("A"), Some("2.11.0")));
         assert_eq!(recording.pids, [7, 8]);
+        // A rank that recorded itself is believed before the whole.
+        fs::write(dir.path().join("recording_rank1.json"), r#"{"rank": 1, "step_ms_mean": 3.5}"#)?;
+        assert_eq!(read(dir.path(), Some(1))?.unwrap_or_default().step_ms_mean, Some(3.5));
+        assert_eq!(read(dir.path(), None)?.unwrap_or_default().pids, [7, 8]);
         fs::write(dir.path().join("recording.json"), "{\n \"a\": tru }")?;
         assert!(matches!(read(dir.path(), None), Err(ReadError::Unreadable { byte: 11 | 12, .. })));
         Ok(())

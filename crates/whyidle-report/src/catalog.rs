@@ -37,6 +37,7 @@ macro_rules! sources {
             include_str!(concat!("../locales/", $folder, "/agent.ftl")),
             include_str!(concat!("../locales/", $folder, "/fleet.ftl")),
             include_str!(concat!("../locales/", $folder, "/html.ftl")),
+            include_str!(concat!("../locales/", $folder, "/tokenize.ftl")),
         ]
     };
 }

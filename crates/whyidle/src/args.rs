@@ -11,7 +11,7 @@ use crate::experiment::options::{BenchOptions, CompareOptions, FixOptions, Histo
 use crate::experiment::sweep_options::SweepOptions;
 use crate::values::{duration, step_ms, step_range, whole};
 
-/// Who is the GPU waiting for, what does it cost, and which change proves to fix it?
+/// Who is the GPU waiting for, what does it cost, and which change fixes it?
 #[derive(Debug, Parser)]
 #[command(version, disable_help_subcommand = true)]
 #[command(
@@ -68,6 +68,9 @@ pub(crate) enum Command {
     Sql(SqlOptions),
     /// Write a trace or recording for Perfetto, SQLite, flame graphs
     Export(ExportOptions),
+    /// Tokenise documents ahead of training, into files that are mapped
+    #[cfg(feature = "feed")]
+    Tokenize(crate::tokenize::TokenizeOptions),
     /// Measure the step time of a program, and keep it
     Bench(BenchOptions),
     /// Say which of two programs is faster, from runs in pairs
@@ -317,6 +320,9 @@ pub(crate) struct AttachOptions {
     /// Sample these GPUs only, by their physical number; may be given several times
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
+    /// Record only, beside what the program itself records in the same directory; for the Python package
+    #[arg(long, hide = true, requires = "out")]
+    pub(crate) part: bool,
     #[command(flatten)]
     pub(crate) live: LiveOptions,
 }

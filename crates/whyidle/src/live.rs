@@ -49,6 +49,18 @@ impl Place {
         Ok((place, recorder))
     }
 
+    /// The same in a directory where the program itself records its steps and traces: what is refused there is another
+    /// watcher's recording only.
+    pub(crate) fn beside(options: &LiveOptions, output: &Output) -> Result<(Self, Recorder), u8> {
+        match &options.out {
+            Some(dir) if !dir.join("recording.json").exists() && !dir.join("nvml.csv").exists() => {
+                let recorder = Recorder::create(dir).map_err(|error| unwritten(dir, &error, output))?;
+                Ok((Self { dir: dir.clone(), temporary: None }, recorder))
+            }
+            _ => Self::open(options, output),
+        }
+    }
+
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }

@@ -9,6 +9,7 @@ use whyidle_report::{Catalog, Lang, TextOptions};
 
 use crate::UNREADABLE;
 use crate::args::{Args, When};
+use crate::captured::Place;
 
 /// The catalogue, and how to print.
 pub(crate) struct Output {
@@ -20,6 +21,8 @@ pub(crate) struct Output {
     pub(crate) progress: bool,
     /// Progress was asked for, not only allowed.
     pub(crate) progress_always: bool,
+    /// Where everything goes, if not to the process's own streams.
+    place: Option<Place>,
 }
 
 /// Columns and lines where no terminal says how many there are.
@@ -41,13 +44,24 @@ impl Output {
             When::Never => false,
             When::Auto => std::io::stderr().is_terminal(),
         };
-        Self { catalog: Catalog::new(lang), colour, progress, progress_always: args.progress == When::Always }
+        Self {
+            catalog: Catalog::new(lang),
+            colour,
+            progress,
+            progress_always: args.progress == When::Always,
+            place: None,
+        }
     }
 
     /// For what is said before the arguments are understood; `lang` is the language asked for.
     pub(crate) fn plain(lang: Option<&str>) -> Self {
         let catalog = Catalog::new(language(lang));
-        Self { catalog, colour: false, progress: false, progress_always: false }
+        Self { catalog, colour: false, progress: false, progress_always: false, place: None }
+    }
+
+    /// The same, into `place`.
+    pub(crate) fn into_place(self, place: Place) -> Self {
+        Self { place: Some(place), ..self }
     }
 
     /// Lines of the terminal.
@@ -69,6 +83,10 @@ impl Output {
     /// Prints data and returns `status`, or [`UNREADABLE`] if it could not be written. A reader that goes away is
     /// no error: nobody is left to tell.
     pub(crate) fn data(&self, text: &str, status: u8) -> u8 {
+        if let Some(place) = &self.place {
+            place.data(text);
+            return status;
+        }
         let mut out = anstream::AutoStream::new(
             std::io::stdout().lock(),
             if self.colour { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never },
@@ -83,12 +101,18 @@ impl Output {
     }
 
     /// Standard output, for data that is written as it is made.
-    pub(crate) fn sink(&self) -> impl Write {
-        std::io::BufWriter::new(std::io::stdout().lock())
+    pub(crate) fn sink(&self) -> Box<dyn Write> {
+        match &self.place {
+            Some(place) => Box::new(std::io::BufWriter::new(place.clone())),
+            None => Box::new(std::io::BufWriter::new(std::io::stdout().lock())),
+        }
     }
 
     /// Says something beside the data.
     pub(crate) fn say(&self, message: &Message) {
+        if self.place.is_some() {
+            return;
+        }
         let text = harmless(&format!("whyidle: {}\n", self.catalog.message(message)));
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
@@ -103,11 +127,18 @@ impl Output {
 
     /// Prints an error with its hint.
     pub(crate) fn error(&self, error: &Message, hint: Option<&Message>) {
+        if let Some(place) = &self.place {
+            place.error(self.catalog.message(error), hint.map(|hint| self.catalog.message(hint)));
+            return;
+        }
         self.complain(&self.error_text(error, hint));
     }
 
     /// Prints what is wrong with the command line, how the command is used, and where to read on.
     pub(crate) fn usage_error(&self, error: &Message, hint: Option<&Message>, usage: &[String]) {
+        if self.place.is_some() {
+            return self.error(error, hint);
+        }
         let word = |id| self.catalog.message(&Message::new(id));
         let mut text = self.error_text(error, hint);
         if !usage.is_empty() {

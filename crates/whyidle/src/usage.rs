@@ -17,13 +17,17 @@ pub(crate) fn report(error: &clap::Error) -> u8 {
         let _ = error.print();
         return REACHED;
     }
-    let output = Output::plain(asked_language(std::env::args()).as_deref());
+    complain(error, &Output::plain(asked_language(std::env::args()).as_deref()))
+}
+
+/// Says what is wrong; the exit status.
+pub(crate) fn complain(error: &clap::Error, output: &Output) -> u8 {
     output.usage_error(&reason(error), hint(error).as_ref(), &usage_lines(error));
     UNREADABLE
 }
 
 /// The value of `--lang`, wherever it stands: the line was not understood as a whole.
-fn asked_language(args: impl Iterator<Item = String>) -> Option<String> {
+pub(crate) fn asked_language(args: impl Iterator<Item = String>) -> Option<String> {
     let mut args = args.take_while(|arg| arg != "--");
     while let Some(arg) = args.next() {
         match arg.strip_prefix("--lang") {

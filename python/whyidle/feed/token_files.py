@@ -8,10 +8,14 @@ Two formats:
   boundaries (uint64 each), then each sequence's tokens (int32), each sequence's first byte (int64), and the boundaries:
   numbers of sequences, the first of them 0 (int64). Source: NVIDIA/Megatron-LM,
   megatron/core/datasets/indexed_dataset.py.
+
+``whyidle tokenize`` writes both, and ``tokens.json`` beside them: the type of the ids, the id that ends a document, what
+was read, and each file's tokens, documents and SHA-256. crates/whyidle-feed/src/formats.rs is the same in Rust.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 from array import array
@@ -34,6 +38,9 @@ _HEADER = struct.Struct("<9sQBQQ")
 _CODES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 6: "<f8", 7: "<f4", 8: "<u2"}
 #: llm.c's files begin with a header of 256 int32: this number, then a version.
 _LLM_C = (20240520, 20240801)
+#: What `whyidle tokenize` says of the files beside it; larger than it ever is.
+_ABOUT = "tokens.json"
+_LARGEST_ABOUT = 1 << 28
 
 
 class TokenFileError(ValueError):
@@ -44,8 +51,10 @@ class TokenFile:
     """The tokens of a file, mapped into memory: opening it reads the index's header and nothing of the tokens.
 
     Args:
-        path: A raw file, or either file of a Megatron pair, or what their names have in common.
-        dtype: Type of a raw file's ids. A Megatron index names its own, and then this must be the same if given.
+        path: A raw file, or either file of a Megatron pair, or what their names have in common; or the folder that
+            ``whyidle tokenize`` wrote, where it wrote one file.
+        dtype: Type of a raw file's ids; by default what ``tokens.json`` beside it says, else uint16. A Megatron index
+            names its own, and then this must be the same if given.
 
     Raises:
         TokenFileError: Where the file is missing, empty, truncated, or not what it should be.
@@ -53,12 +62,15 @@ class TokenFile:
 
     def __init__(self, path: str | os.PathLike[str], dtype: Any = None) -> None:
         self._given = (os.fspath(path), dtype)
-        self.path, index = _found(Path(path))
+        self.path, index = _found(_in_folder(Path(path)))
+        about = _about(self.path) if index is None else {}
         wanted = None if dtype is None else np.dtype(dtype).newbyteorder("<")
         #: Where each document starts, in tokens, and the end of the last; ``None`` where the file does not say.
         self.starts: np.ndarray | None = None
+        #: The id that ends each document of a raw file, where ``tokens.json`` names it.
+        self.eos: int | None = about.get("eos")
         if index is None:
-            self.dtype = wanted or np.dtype("<u2")
+            self.dtype = wanted or np.dtype(about.get("dtype", "uint16")).newbyteorder("<")
             size = self.path.stat().st_size
             _raw_is_sound(self.path, size, self.dtype)
         else:
@@ -75,6 +87,46 @@ class TokenFile:
     def __len__(self) -> int:
         """Number of tokens."""
         return len(self.tokens)
+
+
+def _in_folder(path: Path) -> Path:
+    """The file of tokens in a folder that `whyidle tokenize` wrote; what is no folder stays as it is."""
+    if not path.is_dir():
+        return path
+    about = _read_about(path)
+    if about is None:
+        raise TokenFileError(f"{path}: it is a folder, and holds no {_ABOUT} of `whyidle tokenize`: name a file")
+    names = [file["name"] for file in about["files"]]
+    if len(names) != 1:
+        raise TokenFileError(
+            f"{path}: it holds {len(names)} files of tokens: make a TokenDataset of each, and join them with "
+            "torch.utils.data.ConcatDataset"
+        )
+    return path / str(names[0])
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What `tokens.json` beside a file says of it; nothing where it is of others."""
+    about = _read_about(path.parent)
+    if about is None or path.name not in (file["name"] for file in about["files"]):
+        return {}
+    return {"dtype": about["dtype"], "eos": about["eos"]}
+
+
+def _read_about(folder: Path) -> dict[str, Any] | None:
+    """`tokens.json` of a folder, or what is needed of it; nothing where there is none, or it is something else."""
+    path = folder / _ABOUT
+    try:
+        if path.stat().st_size > _LARGEST_ABOUT:
+            return None
+        about = json.loads(path.read_bytes())
+        eos = about["eos"]
+        names = [{"name": str(file["name"])} for file in about["files"]]
+        if about["schema"].partition("/")[0] != "whyidle.tokens" or about["dtype"] not in ("uint16", "uint32", "int32"):
+            return None
+        return {"dtype": about["dtype"], "eos": None if eos is None else int(eos), "files": names}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
 
 
 def _found(path: Path) -> tuple[Path, Path | None]:

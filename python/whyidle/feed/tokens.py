@@ -34,15 +34,17 @@ class TokenDataset(Dataset[Any]):
     token but the first is predicted once.
 
     Args:
-        path: A raw file, or either file of a Megatron pair, or what their names have in common.
+        path: A raw file, or either file of a Megatron pair, or what their names have in common; or the folder that
+            ``whyidle tokenize`` wrote, where it wrote one file.
         sequence_length: Tokens that a sequence predicts.
-        dtype: Type of a raw file's ids, uint16 by default.
+        dtype: Type of a raw file's ids; by default what ``tokens.json`` beside it says, else uint16.
         documents: ``ignore``: sequences run on from document to document. ``separate``: none crosses a document's end;
             what is left of a document and fills no sequence is left out (see ``left_out``). ``boundaries``: they run
             on, and a sample is a dictionary of ``tokens`` (as above), ``position_ids`` (int64, ``(sequence_length,)``,
             from 0 in each document) and ``cu_seqlens`` (int32, where each document starts among the inputs, the last
             ``sequence_length``).
-        eos: Id that ends every document; needed for documents in a raw file, which has no index.
+        eos: Id that ends every document; needed for documents in a raw file, which has no index, unless
+            ``tokens.json`` names it.
         vocabulary: Number of ids. A sample with one beyond is an error, instead of a failure on the device.
 
     Raises:
@@ -65,6 +67,7 @@ class TokenDataset(Dataset[Any]):
         if documents not in ("ignore", "separate", "boundaries"):
             raise ValueError(f"documents is ignore, separate or boundaries, not {documents!r}")
         self._file = TokenFile(path, dtype)
+        eos = self._file.eos if eos is None else eos
         self._length, self._documents, self._eos, self._vocabulary = sequence_length, documents, eos, vocabulary
         if documents != "ignore" and self._file.starts is None and eos is None:
             raise ValueError(f"{self._file.path} has no index of documents: give eos, the id that ends each")

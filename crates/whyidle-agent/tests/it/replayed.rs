@@ -168,7 +168,7 @@ impl Made {
 const TICK: Duration = Duration::from_millis(250);
 
 fn tick(at: Duration) -> Duration {
-    TICK.mul_f64(0.75 + 0.5 * (at.as_secs_f64() * 97.0 * 0.618_034).fract())
+    TICK.mul_f64(0.5 + (at.as_secs_f64() * 97.0 * 0.618_034).fract())
 }
 
 fn stack(frames: &[(&str, &str)]) -> Vec<Sighting> {

@@ -4,6 +4,8 @@
 mod agree;
 mod ascend;
 mod damage;
+#[cfg(feature = "documents")]
+mod documents;
 mod faults;
 mod flight;
 mod kinds;

@@ -15,6 +15,26 @@ note-other-processes = { $count ->
     [one] The file holds 1 further process that used a GPU
    *[other] The file holds { $count } further processes that used GPUs
 }: --device picks the process by its GPU.
+note-damaged-columns = { $count ->
+    [one] 1 file is damaged or cut short: the rows before the damage were read, the rest is missing.
+   *[other] { $count } files are damaged or cut short: the rows before the damage were read, the rest is missing.
+}
+note-malformed-line = { $count ->
+    [one] 1 line is no JSON, or not UTF-8, and was left out.
+   *[other] { $count } lines are no JSON, or not UTF-8, and were left out.
+}
+note-no-text = { $count ->
+    [one] 1 record has no text in that field and was left out.
+   *[other] { $count } records have no text in that field and were left out.
+}
+note-long-document = { $count ->
+    [one] 1 document is longer than 32 MiB and was left out.
+   *[other] { $count } documents are longer than 32 MiB and were left out.
+}
+note-empty-document = { $count ->
+    [one] 1 document is empty.
+   *[other] { $count } documents are empty.
+}
 note-malformed-event = { $count ->
     [one] 1 stretch of the file was no readable event and was skipped.
    *[other] { $count } stretches of the file were no readable events and were skipped.

@@ -6,6 +6,11 @@ note-damaged-database = 数据库损坏或不完整：损坏处之前的内容�
 note-graphs-whole = { $count } 次 CUDA graph 启动只记录了整体，没有内部的 kernel：录制时加 --cuda-graph-trace=node 就能看到。
 note-tracer-warning = 采集工具自身在录制时报告了 { $count } 条警告或错误：记录可能不全。
 note-other-processes = 文件里还有 { $count } 个用过 GPU 的进程：用 --device 按 GPU 选择进程。
+note-damaged-columns = { $count } 个文件损坏或不完整：损坏处之前的行已读取，之后的缺失。
+note-malformed-line = { $count } 行不是 JSON 或不是 UTF-8，未计入。
+note-no-text = { $count } 条记录在该字段里没有文本，未计入。
+note-long-document = { $count } 篇文档超过 32 MiB，未计入。
+note-empty-document = { $count } 篇文档是空的。
 note-malformed-event = 文件中有 { $count } 处不是可读的事件，已跳过。
 note-mended-name = { $count } 个名称含未转义的引号或控制字符，已修补。
 note-not-utf8 = { $count } 个名称不是合法的 UTF-8，错误字节已替换。

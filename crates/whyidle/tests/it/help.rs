@@ -29,6 +29,8 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["diff"],
         &["sql"],
         &["export"],
+        #[cfg(feature = "feed")]
+        &["tokenize"],
         &["plan"],
         &["history"],
         &["explain"],

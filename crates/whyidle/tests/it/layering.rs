@@ -11,8 +11,10 @@ use serde_json::Value;
 use crate::support::root;
 
 /// The layers from the top. Crates on one line do not know each other.
-const LAYERS: [&[&str]; 12] = [
-    &["whyidle", "whyidle-python"],
+const LAYERS: [&[&str]; 13] = [
+    // The same commands for another program.
+    &["whyidle-python"],
+    &["whyidle"],
     &["whyidle-tui", "whyidle-agent"],
     &["whyidle-report"],
     &["whyidle-experiment"],
@@ -28,10 +30,19 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Libraries and the crates that they belong to: inflating is reading, wording is reporting, arguments are the program's.
-const AT_HOME: [(&str, &[&str]); 23] = [
+const AT_HOME: [(&str, &[&str]); 31] = [
     ("ratatui", &["whyidle-tui"]),
     ("crossterm", &["whyidle-tui"]),
     ("flate2", &["whyidle-readers"]),
+    // Formats of documents are read where all formats are.
+    ("arrow-array", &["whyidle-readers"]),
+    ("arrow-ipc", &["whyidle-readers"]),
+    ("parquet", &["whyidle-readers"]),
+    ("zstd", &["whyidle-readers"]),
+    ("tokenizers", &["whyidle-feed"]),
+    ("aho-corasick", &["whyidle-feed"]),
+    ("pyo3", &["whyidle-python"]),
+    ("numpy", &["whyidle-python"]),
     ("saphyr-parser", &["whyidle-readers"]),
     ("toml_edit", &["whyidle-readers"]),
     // A database is a format that is read, the tables that are asked, and the history of experiments.

@@ -241,6 +241,25 @@ fn the_dashboard_shows_what_attach_finds_and_says_when_the_driver_falls_silent()
     assert!(row.contains('–') && !row.contains('%'), "{silent}");
 }
 
+/// What the Python package starts: rows beside what the program itself records, no verdict, and nothing overwritten.
+#[test]
+fn a_part_of_a_recording_goes_beside_what_the_program_records() {
+    let Some(python) = python() else { return };
+    let _turn = turn();
+    let training = Training::start(&python, &["--workers", "0"]);
+    let (pid, dir) = (training.0.id().to_string(), tempfile::tempdir().unwrap());
+    let out = dir.path().display().to_string();
+    fs::write(dir.path().join("recording_rank1.json"), "{}").unwrap();
+    let refused = run(&["attach", &pid, "--for", "1s", "--out", &out]);
+    assert_eq!(refused.status, Some(2));
+    let found = run(&["attach", &pid, "--part", "--for", "3s", "--out", &out]);
+    assert_eq!((found.status, found.out.as_str()), (Some(0), ""), "{}", found.err);
+    assert!(dir.path().join("recording.json").exists() && dir.path().join("proc.csv").exists());
+    assert_eq!(fs::read_to_string(dir.path().join("recording_rank1.json")).unwrap(), "{}");
+    let again = run(&["attach", &pid, "--part", "--for", "1s", "--out", &out]);
+    assert_eq!(again.status, Some(2), "{}", again.err);
+}
+
 /// The lines of the run's ledger, after a watch of the program with phases.
 fn phases(python: &Path) -> Vec<Value> {
     let program = root().join("crates/whyidle/tests/programs/phases.py").display().to_string();

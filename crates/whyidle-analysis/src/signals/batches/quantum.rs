@@ -129,8 +129,11 @@ fn varies(seen: &[Growth], quantum: f64) -> bool {
     };
     let mut counts: Vec<u32> = seen.iter().filter_map(whole).collect();
     counts.sort_unstable();
-    let often = counts.chunk_by(|a, b| a == b).filter(|same| same.len() >= 2).count();
-    often >= COUNTS || is_single(seen, quantum)
+    let often: Vec<u32> =
+        counts.chunk_by(|a, b| a == b).filter(|same| same.len() >= 2).map(|same| same[0]).collect();
+    // Counts that all lie further apart than one are those of a part of the quantum.
+    let has_neighbours = often.windows(2).any(|pair| pair[1] - pair[0] == 1);
+    often.len() >= COUNTS && has_neighbours || is_single(seen, quantum)
 }
 
 /// Most growths are one batch, and came after none: sampled faster than batches come, no multiple hides behind them.
@@ -139,7 +142,8 @@ fn is_single(seen: &[Growth], quantum: f64) -> bool {
     2 * seen.iter().filter(is_alone).count() > seen.len()
 }
 
-/// The time between samples varies by less than a sixth of the time between batches: samples may keep in step.
+/// The time between samples varies by less than the time between batches: samples may keep in step. Times that are spread
+/// evenly over one batch are a quarter of it from their middle, on average.
 fn is_even(seen: &[Growth], quantum: f64) -> bool {
     let mut over: Vec<i64> = seen.iter().map(|growth| growth.over_ns).collect();
     over.sort_unstable();
@@ -148,7 +152,7 @@ fn is_even(seen: &[Growth], quantum: f64) -> bool {
     let (bytes, all) = seen
         .iter()
         .fold((0.0, 0.0), |(bytes, all), growth| (bytes + growth.bytes, all + growth.over_ns as f64));
-    apart / over.len() as f64 * bytes / all.max(1.0) < quantum / 6.0 && !is_single(seen, quantum)
+    apart / over.len() as f64 * bytes / all.max(1.0) < quantum / 4.0 && !is_single(seen, quantum)
 }
 
 /// The chance that of `all` at least `some` are so where each is by `chance`.

@@ -1,0 +1,217 @@
+"""The few lines that a watch prints at its end, in English and Chinese. The verdict's own words are the program's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+from whyidle.commands import words_of
+from whyidle.verdict import Verdict
+
+__all__ = ["Ending", "language", "text"]
+
+_WORDS = {
+    "en": {
+        "change": "change",
+        "then": "step {ms} ms, saves {saved}",
+        "steps": "steps",
+        "timed": "{ms} ms each: mean of {count} unprofiled steps, by the {clock}'s clock",
+        "untimed": "too few to time",
+        "traced": "{count} traced",
+        "untraced": "no trace: {why}",
+        "phases": "phases",
+        "training": "training",
+        "evaluation": "evaluation",
+        "checkpoint": "checkpoint",
+        "data": "waiting for the loader {share} of training",
+        "padding": "padding",
+        "share": "{share} of tokens, by {basis}, in {count} batches",
+        "unseen": "not seen: batches lay on the GPU, and looking would wait for it",
+        "logged": "logged to",
+        "recorded": "recording",
+        "again": "more: whyidle diagnose {place}",
+        "faults": "the watch itself failed {count} times, the program did not notice; first: {first}",
+        "nothing": "no step was seen: call whyidle.step() at the end of each, or use an optimizer of PyTorch",
+        "unjudged": "no verdict: {reason}",
+        "GPU": "GPU",
+        "host": "host",
+        "too-short": "the run ended before steps were steady",
+        "off": "switched off",
+        "no-gpu": "the program uses no GPU",
+        "ended-early": "the run ended during it",
+        "program-profiles": "the program uses a profiler of its own",
+        "outside": "an evaluation or a save fell into it",
+        "noticed-late": "this rank learnt too late of the steps that others traced",
+        "no-space": "too little space on the disk",
+        "not-main-thread": "steps end in a thread of PyTorch's",
+        "other": "the profiler failed",
+    },
+    "zh": {
+        "change": "建议",
+        "then": "单步预计 {ms} ms，节省 {saved}",
+        "steps": "单步",
+        "timed": "{ms} ms：{count} 个未开 profiler 的 step 的均值，按 {clock} 时钟",
+        "untimed": "step 太少，无法计时",
+        "traced": "另有 {count} 个 step 录入 trace",
+        "untraced": "没有 trace：{why}",
+        "phases": "阶段",
+        "training": "训练",
+        "evaluation": "评估",
+        "checkpoint": "保存检查点",
+        "data": "训练时间中 {share} 在等 DataLoader",
+        "padding": "填充",
+        "share": "token 中 {share} 是填充 (padding)，依据 {basis}，共看了 {count} 个 batch",
+        "unseen": "未看：batch 已在 GPU 上，读取会引起同步",
+        "logged": "已写入",
+        "recorded": "采样记录",
+        "again": "详情：whyidle diagnose {place}",
+        "faults": "观测自身出错 {count} 次，未影响程序；第一个：{first}",
+        "nothing": "没有看到任何 step：请在每个 step 末尾调用 whyidle.step()，或使用 PyTorch 的优化器",
+        "unjudged": "不下结论：{reason}",
+        "GPU": "GPU",
+        "host": "CPU 侧",
+        "too-short": "单步耗时尚未稳定，运行就结束了",
+        "off": "已关闭",
+        "no-gpu": "程序没有使用 GPU",
+        "ended-early": "录制途中运行结束",
+        "program-profiles": "程序自己在用 profiler",
+        "outside": "录制途中遇到评估或保存",
+        "noticed-late": "本 rank 得知录制的 step 时已经太晚",
+        "no-space": "磁盘空间不足",
+        "not-main-thread": "step 在 PyTorch 自己的线程里结束",
+        "other": "profiler 出错",
+    },
+}
+
+
+@dataclass
+class Ending:
+    """What there is to say."""
+
+    place: str | None = None
+    verdict: Verdict | None = None
+    #: Why there is none, in the program's words.
+    refusal: str | None = None
+    steps: int = 0
+    step_ms: float | None = None
+    timed: int = 0
+    #: ``gpu`` or ``host``.
+    clock: str = "host"
+    traced: int = 0
+    #: Code of why there is no trace.
+    untraced: str | None = None
+    elapsed_ns: int = 0
+    #: Time in each phase, ns, that of training included.
+    phases_ns: dict[str, int] = field(default_factory=dict)
+    padding: float | None = None
+    padding_basis: str | None = None
+    batches: int = 0
+    batches_elsewhere: int = 0
+    logs: list[str] = field(default_factory=list)
+    faults: int = 0
+    first_fault: str | None = None
+
+
+def language(lang: str | None) -> str:
+    """``en`` or ``zh``: the one asked for, else that of the environment, as the program decides."""
+    if lang in _WORDS:
+        return str(lang)
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def text(ending: Ending, lang: str | None) -> str:
+    """The lines, each ended."""
+    words = _WORDS[language(lang)]
+    if ending.steps == 0:
+        lines = [("", words["nothing"])]
+    else:
+        lines = [*_judged(ending, words), *_measured(ending, words)]
+    if ending.place is not None:
+        lines.append((words["recorded"], f"{ending.place}    {words['again'].format(place=ending.place)}"))
+    if ending.faults:
+        lines.append(("", words["faults"].format(count=ending.faults, first=ending.first_fault)))
+    width = max(_width(label) for label, _ in lines)
+    out = []
+    for at, (label, line) in enumerate(lines):
+        head = "whyidle: " if at == 0 else f"  {label}{' ' * (width - _width(label))}  " if label else "  "
+        out.append(f"{head}{line}")
+    return "\n".join(out) + "\n"
+
+
+def say(words: str) -> None:
+    """To standard error, beside the program's own output; nothing where that is closed."""
+    try:
+        sys.stderr.write(words)
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def _judged(ending: Ending, words: dict[str, str]) -> list[tuple[str, str]]:
+    verdict = ending.verdict
+    if verdict is None:
+        return [("", words["unjudged"].format(reason=ending.refusal or "?"))]
+    lines = [("", verdict.sentence)]
+    for finding in verdict["findings"][:1]:
+        summary = words_of((finding["remedy"] or {}).get("summary"))
+        after = (finding["gain"] or {}).get("step_ms_after")
+        # What gains nothing that could be named is no advice.
+        if summary and after and verdict.step_ms:
+            then = words["then"].format(ms=_ms(after), saved=_share(max(0.0, 1 - after / verdict.step_ms)))
+            lines.append((words["change"], f"{summary}  ·  {then}"))
+    return lines
+
+
+def _measured(ending: Ending, words: dict[str, str]) -> list[tuple[str, str]]:
+    if ending.step_ms is not None and ending.timed:
+        clock = words["GPU" if ending.clock == "gpu" else "host"]
+        steps = words["timed"].format(ms=_ms(ending.step_ms), count=ending.timed, clock=clock)
+    else:
+        steps = words["untimed"]
+    if ending.traced:
+        steps += "  ·  " + words["traced"].format(count=ending.traced)
+    elif ending.untraced:
+        steps += "  ·  " + words["untraced"].format(why=words.get(ending.untraced, words["other"]))
+    lines = [(words["steps"], steps)]
+    parts = [
+        f"{words.get(name, name)} {_seconds(ns)}" for name, ns in ending.phases_ns.items() if name != "data" and ns > 0
+    ]
+    training = ending.phases_ns.get("training", 0)
+    if training and ending.phases_ns.get("data"):
+        parts.append(words["data"].format(share=_share(ending.phases_ns["data"] / training)))
+    if parts:
+        lines.append((words["phases"], "  ·  ".join(parts)))
+    if ending.padding is not None:
+        basis = ending.padding_basis or "?"
+        said = words["share"].format(share=_share(ending.padding), basis=basis, count=ending.batches)
+        lines.append((words["padding"], said))
+    elif ending.batches_elsewhere:
+        lines.append((words["padding"], words["unseen"]))
+    if ending.logs:
+        lines.append((words["logged"], ", ".join(ending.logs)))
+    return lines
+
+
+def _ms(ms: float) -> str:
+    return f"{ms:.0f}" if ms >= 100 else f"{ms:.3g}"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+
+
+def _seconds(ns: int) -> str:
+    seconds = ns / 1e9
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _width(label: str) -> int:
+    """Columns of a terminal: a Chinese character takes two."""
+    return sum(2 if ord(letter) >= 0x2E80 else 1 for letter in label)
