@@ -95,6 +95,17 @@ fn of_two_ranks_the_one_that_is_waited_for_is_judged() {
     assert_eq!(judged["text"]["args"]["rank"]["count"], 1, "{judged}");
 }
 
+/// `whyidle.watch()` on two H200s under DDP; the loader of rank 1 prepares each sample for some 0.8 ms.
+#[test]
+fn ranks_that_watched_themselves_are_judged_together() {
+    let report = diagnosed(&recordings().join("watched_two_ranks"));
+    assert_eq!((primary(&report), report["step"]["basis"].as_str()), ("rank.straggler", Some("measured")));
+    let step = report["step"]["unprofiled_ms"].as_f64().unwrap();
+    assert!((step - 70.4).abs() < 0.1, "{step}: the GPU's own clock over 472 steps said 70.41 ms");
+    let sentence = report["verdict"]["sentence"]["text"].as_str().unwrap();
+    assert!(sentence.starts_with("Rank 1 is late"), "{sentence}");
+}
+
 #[test]
 fn a_pin_memory_thread_is_not_cured_by_workers() {
     let report = diagnosed(&recordings().join("h2d_pinned"));
