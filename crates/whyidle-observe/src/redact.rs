@@ -318,7 +318,7 @@ fn looks(word: &str) -> String {
                         .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()))
         })
     };
-    if let Some(at) = ISSUED.iter().filter_map(|prefix| inside(&prefix)).min() {
+    if let Some(at) = ISSUED.iter().filter_map(inside).min() {
         return format!("{}{REDACTED}", &word[..at]);
     }
     for part in word.split(['=', '.', '~']) {
