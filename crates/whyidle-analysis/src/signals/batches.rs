@@ -60,6 +60,29 @@ pub fn batches(table: &Table, workers: &[u32]) -> Option<Batches> {
     })
 }
 
+/// Sampled faster than batches come, a batch that is written in parts is seen in parts: growths between two rests are one.
+fn bursts(growths: Vec<Growth>) -> Vec<Growth> {
+    let rests = growths.iter().filter(|growth| growth.bytes <= 0.0).count();
+    if 2 * rests <= growths.len() {
+        return growths;
+    }
+    let mut out: Vec<Growth> = Vec::with_capacity(growths.len());
+    for growth in growths {
+        match out.last_mut() {
+            Some(last) if last.bytes > 0.0 && growth.bytes > 0.0 => {
+                *last = Growth {
+                    t: growth.t,
+                    over_ns: last.over_ns + growth.over_ns,
+                    bytes: last.bytes + growth.bytes,
+                    ..*last
+                };
+            }
+            _ => out.push(growth),
+        }
+    }
+    out
+}
+
 /// What the worker wrote from row to row; `None` where nobody knows, or where it is not one process.
 fn growths_of(table: &Table, pid: u32) -> Option<Vec<Growth>> {
     let rows = table.rows_of("pid", f64::from(pid));
@@ -75,6 +98,7 @@ fn growths_of(table: &Table, pid: u32) -> Option<Vec<Growth>> {
         let is_first = out.last().is_none_or(|last| last.bytes <= 0.0);
         out.push(Growth { t, over_ns: (t - before).max(0), bytes: has - had, smooth: 0.0, is_first });
     }
+    let mut out = bursts(out);
     for at in 0..out.len() {
         let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(out.len());
         let mut rates: Vec<f64> = around
