@@ -146,7 +146,11 @@ def text(ending: Ending, lang: str | None) -> str:
 def say(words: str) -> None:
     """To standard error, beside the program's own output; nothing where that is closed."""
     try:
-        sys.stderr.write(words)
+        try:
+            sys.stderr.write(words)
+        except UnicodeEncodeError:
+            # A stream that the program put there, of letters that Chinese is not among.
+            sys.stderr.write(words.encode("ascii", "backslashreplace").decode())
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
         pass
