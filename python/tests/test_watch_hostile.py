@@ -79,7 +79,8 @@ def test_an_interrupt_at_any_line_leaves_nothing_behind(monkeypatch, trace_steps
 
         sys.settrace(call)
         try:
-            train(f"out{wanted}", trace_steps=trace_steps)
+            # Logs are looked for among all objects, and each would be a line.
+            train(f"out{wanted}", trace_steps=trace_steps, log=False)
         except KeyboardInterrupt:
             return True
         finally:
@@ -273,3 +274,31 @@ def test_a_loader_that_somebody_else_wraps_is_left_to_them():
         assert len(list(DataLoader(torch.arange(4)))) == 4 and watch._phases.totals()[0] == before
     finally:
         dataloader._BaseDataLoaderIter.__next__ = usual
+
+
+def test_short_phases_are_told_in_words_of_people(monkeypatch):
+    ending = words.Ending(steps=9, step_ms=2.0, timed=8, phases_ns={"training": 10**9, "evaluation": 66_200, "a": 5 * 10**6})
+    said = words.text(ending, "en")
+    assert "training 1 s" in said and "evaluation < 1 ms" in said and "a 5 ms" in said
+    assert "按 CPU 侧时钟" in words.text(ending, "zh")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="samples are of Linux")
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("#!/bin/sh\ntrap '' INT\nwhile :; do sleep 1; done\n", "it did not end"),
+        ("#!/bin/sh\necho 'error: boom' >&2\nexit 7\n", "error: boom"),
+        ("no program", "Exec format error"),
+    ],
+)
+def test_a_program_that_hangs_or_dies_costs_no_more_than_its_samples(monkeypatch, tmp_path, script, why):
+    fake = tmp_path / "fake"
+    fake.write_text(script)
+    fake.chmod(0o755)
+    monkeypatch.setattr("whyidle.loop.program.find", lambda: str(fake))
+    monkeypatch.setattr("whyidle.loop.sampler._END_S", 0.3)
+    watch = train("out", sample=True)
+    missing = json.loads(Path("out", "recording.json").read_text())["missing"]
+    assert missing[-1]["code"] == "not-sampled" and why in missing[-1]["detail"]
+    assert watch.faults.count == 0 and watch.verdict is None and watch.refusal is not None

@@ -354,6 +354,11 @@ class Watch:
             sleep(0.02)
 
     def _judge(self, at: Path) -> None:
+        if self._sampler.is_stuck:
+            self.refusal = WhyidleError(
+                "the whyidle program hangs on this machine", f"try it by hand: whyidle diagnose {at}"
+            )
+            return
         try:
             self.verdict = program.judge(at, self._lang)
         except WhyidleError as error:
