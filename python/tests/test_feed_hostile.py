@@ -19,7 +19,7 @@ FLIPS = 3000
 
 @pytest.mark.parametrize("kind", ["torch", "safetensors"])
 def test_no_flipped_bit_gives_another_state(tmp_path, kind):
-    """Headers, names, structure and the zip's own tables too: PyTorch trusts what Python's zip reader does not look at."""
+    """Headers, names, structure, the zip's own tables: PyTorch trusts what Python's zip reader does not look at."""
     state = {"weight": torch.arange(64.0), "step": 5, "name": "hello", "rates": [1.0, 2.5]}
     with whyidle.AsyncCheckpointer(tmp_path, format=kind) as checkpoints:
         checkpoints.save(state, 1)

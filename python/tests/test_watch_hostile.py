@@ -276,8 +276,9 @@ def test_a_loader_that_somebody_else_wraps_is_left_to_them():
         dataloader._BaseDataLoaderIter.__next__ = usual
 
 
-def test_short_phases_are_told_in_words_of_people(monkeypatch):
-    ending = words.Ending(steps=9, step_ms=2.0, timed=8, phases_ns={"training": 10**9, "evaluation": 66_200, "a": 5 * 10**6})
+def test_short_phases_are_told_in_words_of_people():
+    phases = {"training": 10**9, "evaluation": 66_200, "a": 5 * 10**6}
+    ending = words.Ending(steps=9, step_ms=2.0, timed=8, phases_ns=phases)
     said = words.text(ending, "en")
     assert "training 1 s" in said and "evaluation < 1 ms" in said and "a 5 ms" in said
     assert "按 CPU 侧时钟" in words.text(ending, "zh")

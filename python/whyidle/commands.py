@@ -192,5 +192,6 @@ def plan(*, lang: str | None = None, **options: Any) -> Plan:
             continue
         option = f"--{name.replace('_', '-')}"
         # In one word: a value that begins like an option is none.
-        words.append(option if value is True else f"{option}={os.fsdecode(value) if isinstance(value, os.PathLike) else value}")
+        text = os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+        words.append(option if value is True else f"{option}={text}")
     return Plan(run(["plan", *words, "--format", "json"], lang))

@@ -2,8 +2,8 @@
 
 A save copies the state (:mod:`whyidle.feed.snapshot`) and returns; a thread writes the copy beside its place, flushes
 it to the disk and renames it. A checkpoint is checked before it is loaded: by the CRC-32 of the whole file, which is the
-comment of a PyTorch file (a zip), or lies in a safetensors file (:mod:`whyidle.feed.tensor_files`). Of a PyTorch file of
-others, which has no such comment, the CRC-32 of every part is checked.
+comment of a PyTorch file (a zip), or lies in a safetensors file (:mod:`whyidle.feed.tensor_files`). Of a PyTorch file
+of others, which has no such comment, the CRC-32 of every part is checked.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class _Summed:
 
 
 def _is_sealed(path: Path) -> bool | None:
-    """Whether a file is as it was sealed; ``None`` where it never was: a zip without a comment, as PyTorch writes it."""
+    """Whether a file is as it was sealed; ``None`` where it never was: a zip without a comment, as PyTorch's are."""
     tail = 2 + len(_MARK) + 8
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)

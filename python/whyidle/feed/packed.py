@@ -105,6 +105,7 @@ class PackedDataset(Dataset[dict[str, Any]]):
 
 def _row(sample: Any, at: int) -> Any:
     if isinstance(sample, (Mapping, str, bytes)):
-        hint = "give its input_ids, as [row['input_ids'] for row in dataset]" if isinstance(sample, Mapping) else "encode it"
+        is_record = isinstance(sample, Mapping)
+        hint = "give its input_ids, as [row['input_ids'] for row in dataset]" if is_record else "encode it"
         raise ValueError(f"sample {at} is a {type(sample).__name__}, not a row of token ids: {hint}")
     return sample

@@ -85,7 +85,8 @@ class Sampler:
         finally:
             _let_read(0)
         if status != 0:
-            self.failed = ("not-sampled", self._last_words() or (f"it did not end in {_END_S} s" if self.is_stuck else f"status {status}"))
+            silent = f"it did not end in {_END_S} s" if self.is_stuck else f"status {status}"
+            self.failed = ("not-sampled", self._last_words() or silent)
         if self._said is not None:
             self._said.close()
 
