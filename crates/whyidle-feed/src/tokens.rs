@@ -129,6 +129,8 @@ fn special(tokenizer: &Tokenizer) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
     use std::path::PathBuf;
     use std::time::Duration;
 
