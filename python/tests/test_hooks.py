@@ -65,6 +65,31 @@ def trainer(callback, steps: int, **more):
     )
 
 
+def test_a_training_that_failed_leaves_no_watch_to_the_next(monkeypatch):
+    """The Trainer tells its callbacks nothing of an exception."""
+    transformers = pytest.importorskip("transformers")
+
+    class Fails(transformers.TrainerCallback):
+        def on_step_begin(self, args, state, control, **kwargs):
+            if state.global_step == 5:
+                raise RuntimeError("a batch too many")
+
+    monkeypatch.setattr("whyidle.loop.program.find", lambda: None)
+    for again in (None, whyidle.hooks.TransformersCallback(out="second", sample=False, report=False)):
+        callback = whyidle.hooks.TransformersCallback(out=f"first{again is None}", sample=False, report=False)
+        failing = trainer(callback, 12)
+        failing.add_callback(Fails())
+        with pytest.raises(RuntimeError, match="too many"):
+            failing.train()
+        failed = callback.watch
+        callback = again or callback
+        callback._watching._options["out"] = f"next{again is None}"
+        trainer(callback, 8).train()
+        assert current.current() is None and callback.watch is not failed
+        assert described(failed)["in_loop"]["steps"]["all"] == 4
+        assert described(callback.watch)["in_loop"]["steps"]["all"] == 7
+
+
 def test_the_trainer_of_transformers(capsys):
     pytest.importorskip("transformers")
     pytest.importorskip("tensorboard")

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +122,45 @@ def test_what_is_wrong_is_an_exception_with_a_hint(tmp_path):
         whyidle.plan(nonsense=1, lang="en")
     with pytest.raises(whyidle.WhyidleError):
         whyidle.compare(EXAMPLE, empty)
+
+
+def test_a_path_is_a_path_whatever_it_is_called(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "--help").write_text("{}")
+    for path in ("--help", b"--help", Path("--help"), ["--help"]):
+        with pytest.raises(whyidle.Unreadable, match="nothing that whyidle reads"):
+            whyidle.load(path)
+    with pytest.raises(whyidle.Unreadable, match="--help"):
+        whyidle.compare("--help", "--help")
+    for path in ("", [], [""]):
+        with pytest.raises(whyidle.Unreadable, match="path"):
+            whyidle.load(path)
+    # One that stands alone is one, not its letters; and a value is no option.
+    with pytest.raises(whyidle.Unreadable, match='no cause "bogus"'):
+        whyidle.load(RUNS[-1], what_if="bogus")
+    for option in ({"rank": -1}, {"step_ms": -1.0}, {"what_if": ["--help"]}):
+        with pytest.raises(whyidle.Unreadable, match="cannot be|no cause"):
+            whyidle.load(RUNS[-1], **option)
+
+
+def test_ctrl_c_ends_a_command_that_waits(tmp_path):
+    """A pipe into which nobody writes; the extension itself does not see Ctrl-C."""
+    pipe = tmp_path / "trace.json"
+    os.mkfifo(pipe)
+    before = threading.active_count()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        whyidle.load(pipe)
+    timer.join()
+    # What waits gets its end.
+    with open(pipe, "wb") as writer:
+        writer.write(b"{}")
+    for _ in range(1000):
+        if threading.active_count() == before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() == before
 
 
 def test_other_threads_go_on_meanwhile():

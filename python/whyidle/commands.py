@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 __all__ = ["Comparison", "Plan", "Refused", "Unreadable", "WhyidleError", "compare", "plan"]
 
 Path = str | os.PathLike[str]
+#: Exit status, data, what is wrong, what can be done about it.
+_Said = tuple[int, str, "str | None", "str | None"]
 
 
 class WhyidleError(Exception):
@@ -55,8 +58,8 @@ def run(arguments: Iterable[Path | float], lang: str | None = None) -> Any:
         raise WhyidleError(
             "this whyidle was installed without its extension", "install the package: pip install whyidle"
         ) from error
-    words = [os.fspath(word) if isinstance(word, (str, os.PathLike)) else str(word) for word in arguments]
-    status, out, message, hint = _native.run([*words, *(["--lang", lang] if lang else [])])
+    words = [os.fsdecode(word) if isinstance(word, (str, os.PathLike)) else str(word) for word in arguments]
+    status, out, message, hint = _apart(_native.run, [*words, *([f"--lang={lang}"] if lang else [])])
     report = json.loads(out) if out else None
     if isinstance(report, dict) and "refused" in report:
         refused = report["refused"]
@@ -67,6 +70,43 @@ def run(arguments: Iterable[Path | float], lang: str | None = None) -> Any:
             raise Refused(said, hint, "refused", {})
         raise Unreadable(said, hint)
     return report
+
+
+def named(path: Any) -> str:
+    """A path as an argument of a command: one that begins like an option is none.
+
+    Raises:
+        TypeError: For what is no path.
+        Unreadable: For an empty one.
+    """
+    text = os.fsdecode(path)
+    if not text:
+        raise Unreadable("a path is empty", "name a file or a directory")
+    return os.path.join(os.curdir, text) if text.startswith("-") else text
+
+
+def _apart(act: Callable[[list[str]], _Said], words: list[str]) -> _Said:
+    """Run a command in a thread of its own, for the main thread alone can be told of Ctrl-C, and only in Python.
+
+    What is interrupted goes on unseen until it is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return act(words)
+    said: list[_Said] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            said.append(act(words))
+        except BaseException as error:  # Raised again where it was asked for.
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="whyidle-command", daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return said[0]
 
 
 def words_of(text: Any) -> str:
@@ -126,8 +166,8 @@ def compare(a: Path, b: Path, *, rank: int | None = None, lang: str | None = Non
         Unreadable: Where one cannot be read.
         Refused: Where one carries no verdict.
     """
-    more = [] if rank is None else ["--rank", str(rank)]
-    return Comparison(run(["diff", a, b, "--format", "json", *more], lang))
+    more = [] if rank is None else [f"--rank={rank}"]
+    return Comparison(run(["diff", named(a), named(b), "--format", "json", *more], lang))
 
 
 def plan(*, lang: str | None = None, **options: Any) -> Plan:
@@ -150,7 +190,8 @@ def plan(*, lang: str | None = None, **options: Any) -> Plan:
     for name, value in options.items():
         if value is None or value is False:
             continue
-        words.append(f"--{name.replace('_', '-')}")
-        if value is not True:
-            words.append(os.fspath(value) if isinstance(value, os.PathLike) else str(value))
+        option = f"--{name.replace('_', '-')}"
+        # In one word: a value that begins like an option is none.
+        text = os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+        words.append(option if value is True else f"{option}={text}")
     return Plan(run(["plan", *words, "--format", "json"], lang))

@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from whyidle.commands import Path, Report, run, words_of
+from whyidle.commands import Path, Refused, Report, Unreadable, named, run, words_of
 from whyidle.table import Table
 
 __all__ = ["Verdict", "load"]
@@ -150,17 +150,17 @@ def load(
         Unreadable: Where something cannot be read or an argument is wrong.
         Refused: Where the evidence carries no verdict.
     """
-    given = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    paths = [os.fspath(one) for one in given]
+    given = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
+    if not given:
+        raise Unreadable("there is no path to load", "name a trace, a recording, or a directory with either")
+    paths = [named(one) for one in given]
     of_traces = [
-        *([] if rank is None else ["--rank", str(rank)]),
-        *([] if device is None else ["--device", str(device)]),
-        *[word for one in what_if for word in ("--what-if", one)],
+        *([] if rank is None else [f"--rank={rank}"]),
+        *([] if device is None else [f"--device={device}"]),
+        *[f"--what-if={one}" for one in ([what_if] if isinstance(what_if, str) else what_if)],
     ]
-    more = [] if step_ms is None else ["--step-ms", repr(float(step_ms))]
+    more = [] if step_ms is None else [f"--step-ms={float(step_ms)!r}"]
     report = run(["trace" if of_traces else "diagnose", *paths, "--format", "json", *more, *of_traces], lang)
     if "verdict" not in report:
-        from whyidle.commands import Refused
-
         raise Refused("there is nothing to judge in it", None, "no-verdict", report)
     return Verdict(report, paths, lang)

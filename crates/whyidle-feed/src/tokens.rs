@@ -1,5 +1,8 @@
 //! The tokenizer: Hugging Face's own library, on a file of its.
 
+use std::fs::File;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -35,7 +38,7 @@ impl Tokens {
         let path = &settings.tokenizer;
         let wrong = |reason: String| FeedError::Tokenizer { path: path.clone(), reason };
         let bytes = read(path)?;
-        let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
+        let mut tokenizer = guarded(|| Tokenizer::from_bytes(&bytes)).map_err(&wrong)?;
         tokenizer.with_padding(None).with_truncation(None).map_err(|error| wrong(error.to_string()))?;
         let largest = tokenizer.get_vocab(true).into_values().max();
         let Some(largest) = largest else { return Err(wrong("it has no tokens".to_owned())) };
@@ -70,7 +73,7 @@ impl Tokens {
     /// Where the tokenizer fails, in its words: it has no token for what it does not know, e.g.
     pub(crate) fn encode(&self, text: &str, width: Width, into: &mut Vec<u8>) -> Result<u32, String> {
         let mut ids = Vec::new();
-        self.ids_of(text, &mut ids).map_err(|error| error.to_string())?;
+        guarded(|| self.ids_of(text, &mut ids))?;
         let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(0) };
         let bos = self.bos.filter(|bos| bos != first);
         let eos = self.eos.filter(|eos| eos != last);
@@ -90,12 +93,25 @@ impl Tokens {
     }
 }
 
+/// Does what the library does with a file of others', or a text by it: where it takes for granted what is not so, it
+/// panics, and that is the file's fault too. It needs a build that unwinds.
+fn guarded<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err("the tokenizers library gave up on it".to_owned()),
+    }
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, FeedError> {
     let failed = |error| FeedError::Unread(ReadError::io(path, error));
-    if path.metadata().map_err(failed)?.len() > LARGEST {
-        return Err(FeedError::Tokenizer { path: path.to_owned(), reason: "larger than 1 GiB".to_owned() });
+    let wrong = |reason: &str| FeedError::Tokenizer { path: path.to_owned(), reason: reason.to_owned() };
+    if path.is_dir() {
+        return Err(wrong("it is a directory"));
     }
-    std::fs::read(path).map_err(failed)
+    // What a device or a pipe holds, nobody says before.
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST { Err(wrong("larger than 1 GiB")) } else { Ok(bytes) }
 }
 
 /// The special tokens, by their ids; the first of many.
@@ -109,4 +125,49 @@ fn special(tokenizer: &Tokenizer) -> Vec<String> {
         .collect();
     tokens.sort();
     tokens.into_iter().take(SHOWN).map(|(_, token)| token).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use whyidle_readers::documents::{Field, Reading};
+
+    use super::*;
+
+    fn refused(path: &Path) -> String {
+        let settings = Settings {
+            inputs: Vec::new(),
+            reading: Reading { field: Field::parse("text").unwrap(), kind: None, whole: false },
+            tokenizer: path.to_owned(),
+            out: PathBuf::new(),
+            format: Format::Raw,
+            bos: None,
+            eos: None,
+            special: false,
+            shard: None,
+            strict: false,
+            force: false,
+            save_every: Duration::ZERO,
+        };
+        match Tokens::load(&settings) {
+            Err(FeedError::Tokenizer { reason, .. }) => reason,
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("it is taken"),
+        }
+    }
+
+    #[test]
+    fn a_file_on_which_the_library_panics_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tokenizer.json");
+        let text = r#"{"version":"1.0","normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},
+            "model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}"#;
+        std::fs::write(&file, text).unwrap();
+        assert!(refused(&file).contains("gave up"));
+        assert_eq!(refused(dir.path()), "it is a directory");
+    }
 }

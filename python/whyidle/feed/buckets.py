@@ -7,12 +7,15 @@ longer batch.
 
 from __future__ import annotations
 
+import operator
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from whyidle.feed.packing import whole_numbers
 
 __all__ = ["RUNGS", "BucketSampler", "PaddingReport"]
 
@@ -90,14 +93,18 @@ class BucketSampler:
         drop_last: bool = False,
         too_long: Literal["error", "drop", "clip"] = "error",
     ) -> None:
-        self._lengths = np.asarray(lengths, dtype=np.int64)
-        self._rungs = np.asarray(rungs, dtype=np.int64)
-        if self._lengths.ndim != 1 or (self._lengths < 1).any():
+        self._lengths = whole_numbers(lengths, "lengths")
+        self._rungs = whole_numbers(rungs, "rungs")
+        if (self._lengths < 1).any():
             raise ValueError("lengths must be one row of whole numbers, each at least 1")
         if not len(self._rungs) or (np.diff(self._rungs, prepend=0) <= 0).any():
             raise ValueError(f"rungs must ascend from above 0, not {tuple(rungs)}")
         if (batch_size is None) == (max_tokens is None):
             raise ValueError("give either batch_size or max_tokens")
+        if operator.index(batch_size or max_tokens or 0) < 1:
+            raise ValueError("batch_size and max_tokens are at least 1")
+        if operator.index(seed) < 0:
+            raise ValueError(f"a seed is at least 0, not {seed}")
         if not 0 <= rank < world:
             raise ValueError(f"rank {rank} is not one of {world}: it counts from 0")
         if too_long not in ("error", "drop", "clip"):
@@ -180,6 +187,8 @@ class BucketSampler:
         Raises:
             ValueError: Where the state is of other samples, batches, rungs or another number of ranks.
         """
+        if not {"plan", "batch", "seed", "epoch"} <= state.keys():
+            raise ValueError("this is no state of a BucketSampler")
         if state["plan"] != self._plan():
             raise ValueError("the state is of other lengths, batch sizes, rungs or another number of ranks")
         if not 0 <= state["batch"] <= len(self):

@@ -1,20 +1,24 @@
 """Checkpoints that hold up the training only for a copy to host memory, and of which the last good one always loads.
 
 A save copies the state (:mod:`whyidle.feed.snapshot`) and returns; a thread writes the copy beside its place, flushes
-it to the disk and renames it. A checkpoint is checked before it is loaded: the CRC-32 of every part of a PyTorch file
-(a zip), or the checksum of a safetensors file (:mod:`whyidle.feed.tensor_files`).
+it to the disk and renames it. A checkpoint is checked before it is loaded: by the CRC-32 of the whole file, which is the
+comment of a PyTorch file (a zip), or lies in a safetensors file (:mod:`whyidle.feed.tensor_files`). Of a PyTorch file
+of others, which has no such comment, the CRC-32 of every part is checked.
 """
 
 from __future__ import annotations
 
+import operator
 import os
 import re
+import struct
 import threading
 import warnings
 import zipfile
+import zlib
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import IO, Any, BinaryIO, Literal, cast
 
 import torch
 
@@ -25,6 +29,9 @@ from whyidle.feed.tensor_files import is_sound, read_state, write_state
 __all__ = ["AsyncCheckpointer", "CheckpointError", "latest_checkpoint", "load_checkpoint"]
 
 _SUFFIXES = {"torch": ".pt", "safetensors": ".safetensors"}
+#: How the comment of a zip of ours begins; the CRC-32 of the file without it follows, eight hexadecimal digits.
+_MARK = b"whyidle.crc32 "
+_CHUNK = 1 << 24
 _NAME = re.compile(r"step-(\d{12,})(\.pt|\.safetensors)")
 
 
@@ -89,7 +96,7 @@ class AsyncCheckpointer:
         Raises:
             CheckpointError: Where the save before this one failed. This one is not begun then.
         """
-        if step < 0:
+        if operator.index(step) < 0:
             raise ValueError(f"a step is at least 0, not {step}")
         if self._busy == "refuse" and self._thread is not None and self._thread.is_alive():
             return False
@@ -147,7 +154,9 @@ class AsyncCheckpointer:
             path = self.folder / f"step-{step:012}{_SUFFIXES[self._format]}"
             with replace_file(path) as file:
                 if self._format == "torch":
-                    torch.save(state, file)
+                    summed = _Summed(file)
+                    torch.save(state, cast(IO[bytes], summed))
+                    summed.seal()
                 else:
                     write_state(file, state)
             self._remove_old(path)
@@ -207,7 +216,49 @@ def _is_whole(path: Path) -> bool:
     try:
         if path.suffix != ".pt":
             return is_sound(path)
+        sealed = _is_sealed(path)
+        if sealed is not None:
+            return sealed
         with zipfile.ZipFile(path) as parts:
             return parts.testzip() is None
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError):
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError):
         return False
+
+
+class _Summed:
+    """A zip file that is being written from its start, and the CRC-32 of what was."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._crc = file, 0
+
+    def write(self, data: Any) -> int:
+        self._crc = zlib.crc32(data, self._crc)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def seal(self) -> None:
+        """Make the checksum the zip's comment: the last two bytes so far are the length of none."""
+        comment = _MARK + f"{self._crc:08x}".encode()
+        self._file.seek(-2, os.SEEK_END)
+        self._file.write(struct.pack("<H", len(comment)) + comment)
+
+
+def _is_sealed(path: Path) -> bool | None:
+    """Whether a file is as it was sealed; ``None`` where it never was: a zip without a comment, as PyTorch's are."""
+    tail = 2 + len(_MARK) + 8
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - tail))
+        end = file.read()
+        if end[-22:-18] == b"PK\5\6" and end[-2:] == b"\0\0":
+            return None
+        if len(end) < tail or not end[2:].startswith(_MARK):
+            return False
+        file.seek(0)
+        crc, left = 0, size - tail
+        while left and (chunk := file.read(min(left, _CHUNK))):
+            crc, left = zlib.crc32(chunk, crc), left - len(chunk)
+    crc = zlib.crc32(b"\0\0", crc)
+    return end == struct.pack("<H", tail - 2) + _MARK + f"{crc:08x}".encode()

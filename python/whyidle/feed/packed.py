@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class PackedDataset(Dataset[dict[str, Any]]):
         self, dataset: Any, capacity: int, lengths: Sequence[int] | np.ndarray | None = None, *, pad: int = 0
     ) -> None:
         if lengths is None:
-            lengths = [len(dataset[at]) for at in range(len(dataset))]
+            lengths = [len(_row(dataset[at], at)) for at in range(len(dataset))]
         self.packing: Packing = pack(lengths, capacity)
         self._dataset = dataset
         self._pad = pad
@@ -60,7 +60,9 @@ class PackedDataset(Dataset[dict[str, Any]]):
         labels = torch.full((capacity,), IGNORED, dtype=torch.int64)
         bounds = [0]
         for sample in self.packing[row].tolist():
-            tokens = torch.as_tensor(self._dataset[sample])
+            tokens = torch.as_tensor(_row(self._dataset[sample], sample))
+            if tokens.is_floating_point() or tokens.is_complex():
+                raise ValueError(f"sample {sample} is of {tokens.dtype}: token ids are whole numbers")
             length = int(self.packing.lengths[sample])
             if tokens.shape != (length,):
                 raise ValueError(
@@ -99,3 +101,11 @@ class PackedDataset(Dataset[dict[str, Any]]):
         batch["cu_seqlens"] = torch.cat(bounds)
         batch["max_seqlen"] = max(row["max_seqlen"] for row in rows)
         return batch
+
+
+def _row(sample: Any, at: int) -> Any:
+    if isinstance(sample, (Mapping, str, bytes)):
+        is_record = isinstance(sample, Mapping)
+        hint = "give its input_ids, as [row['input_ids'] for row in dataset]" if is_record else "encode it"
+        raise ValueError(f"sample {at} is a {type(sample).__name__}, not a row of token ids: {hint}")
+    return sample

@@ -7,12 +7,14 @@ constant by Dósa, 2007, for first fit).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-__all__ = ["Packing", "pack"]
+__all__ = ["Packing", "pack", "whole_numbers"]
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,9 @@ def pack(lengths: Sequence[int] | np.ndarray, capacity: int) -> Packing:
     Raises:
         ValueError: Where a sample is empty or longer than a row.
     """
-    sizes = np.asarray(lengths, dtype=np.int64)
-    if sizes.ndim != 1 or capacity < 1:
-        raise ValueError("lengths must be one row of whole numbers, and the capacity at least 1")
+    sizes = whole_numbers(lengths, "lengths")
+    if operator.index(capacity) < 1:
+        raise ValueError(f"the capacity is at least 1, not {capacity}")
     wrong = (sizes < 1) | (sizes > capacity)
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -97,6 +99,18 @@ def pack(lengths: Sequence[int] | np.ndarray, capacity: int) -> Packing:
     order = np.argsort(row_of, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(row_of, minlength=rows))]).astype(np.int64)
     return Packing(capacity, sizes, order, offsets)
+
+
+def whole_numbers(values: Any, what: str) -> np.ndarray:
+    """Numbers as int64, shape ``(numbers,)``; none is rounded.
+
+    Raises:
+        ValueError: Where they are no row of whole numbers.
+    """
+    found = np.asarray(values)
+    if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
+        raise ValueError(f"{what} must be one row of whole numbers, not {found.dtype} of shape {found.shape}")
+    return found.astype(np.int64)
 
 
 class _Room:

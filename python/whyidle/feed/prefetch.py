@@ -155,5 +155,9 @@ def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> A
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(map_tensors(inner, change) for inner in value))
     if isinstance(value, (list, tuple)):
-        return type(value)(map_tensors(inner, change) for inner in value)
+        inner = [map_tensors(inner, change) for inner in value]
+        try:
+            return type(value)(inner)
+        except TypeError:
+            return tuple(inner) if isinstance(value, tuple) else inner
     return value

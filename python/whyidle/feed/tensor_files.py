@@ -2,7 +2,8 @@
 
 The format: the length of a header (uint64, little-endian), the header (JSON: type, shape and bytes of each tensor by
 name), then the bytes. Source: huggingface/safetensors, README. What a flat table of tensors cannot say lies in the
-header's ``__metadata__``: the structure of the state, which names are one tensor, and the CRC-32 of the bytes.
+header's ``__metadata__``: the structure of the state, which names are one tensor, and a CRC-32: of the bytes, then of
+the header and its length with eight zeros in the checksum's place.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ __all__ = ["is_sound", "read_state", "write_state"]
 
 _STRUCTURE = "whyidle.structure"
 _CHECKSUM = "whyidle.crc32"
+#: In its place while it is computed.
+_UNKNOWN = "00000000"
 _TYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
     "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
@@ -47,10 +50,12 @@ def write_state(file: BinaryIO, state: Any) -> None:
         }  # fmt: skip
         at += len(data)
         crc = zlib.crc32(data, crc)
-    header["__metadata__"] = {_STRUCTURE: json.dumps(writing.structure), _CHECKSUM: str(crc)}
-    text = json.dumps(header).encode()
+    header["__metadata__"] = {_CHECKSUM: _UNKNOWN, _STRUCTURE: json.dumps(writing.structure)}
+    # First, so that nothing before it can look like it.
+    text = json.dumps({"__metadata__": header.pop("__metadata__"), **header}).encode()
     text += b" " * (-len(text) % 8)
-    file.write(struct.pack("<Q", len(text)) + text)
+    start = struct.pack("<Q", len(text)) + text
+    file.write(_sealed(start, zlib.crc32(start, crc)))
     for _, tensor in order:
         file.write(_bytes(tensor))
 
@@ -79,7 +84,7 @@ def read_state(path: Path) -> Any:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether the file is whole: its header reads, its size fits, and its bytes have the checksum of the header."""
+    """Whether the file is whole: its header reads, its size fits, and both have the header's checksum."""
     with open(path, "rb") as file:
         header, end = _header(file, path.stat().st_size)
         if header is None or end != path.stat().st_size:
@@ -87,7 +92,17 @@ def is_sound(path: Path) -> bool:
         crc = 0
         while chunk := file.read(_CHUNK):
             crc = zlib.crc32(chunk, crc)
-    return bool(header["__metadata__"][_CHECKSUM] == str(crc))
+        file.seek(0)
+        length = file.read(8)
+        start = length + file.read(struct.unpack("<Q", length)[0])
+    return start == _sealed(start, zlib.crc32(_sealed(start, 0), crc))
+
+
+def _sealed(start: bytes, crc: int) -> bytes:
+    """A length and header with this checksum in its place."""
+    mark = f'"{_CHECKSUM}": "'.encode()
+    at = start.find(mark) + len(mark)
+    return start[:at] + f"{crc:08x}".encode() + start[at + len(_UNKNOWN) :]
 
 
 def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any] | None, int]:
@@ -99,7 +114,7 @@ def _header(file: BinaryIO, size: int) -> tuple[dict[str, Any] | None, int]:
         header = json.loads(file.read(length))
         known = {_STRUCTURE, _CHECKSUM} <= header["__metadata__"].keys()
         ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None, 0
     return header if known else None, 8 + length + max(ends, default=0)
 
@@ -121,6 +136,8 @@ class _Writing:
     def _look(self, value: Any) -> None:
         """Count the different views of each storage."""
         if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided or value.device.type == "meta":
+                raise TypeError(f"there is a tensor of {value.layout} on {value.device}: take format='torch'")
             self._views.setdefault(_storage(value), set()).add(_view(value))
         elif isinstance(value, dict):
             for inner in value.values():

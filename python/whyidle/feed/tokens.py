@@ -248,6 +248,8 @@ class TokenSampler(Sampler[int]):
         Raises:
             ValueError: Where the state is of another number of sequences.
         """
+        if not {"size", "position", "seed", "epoch"} <= state.keys():
+            raise ValueError("this is no state of a TokenSampler")
         if state["size"] != self._size:
             raise ValueError(f"the state is of {state['size']} sequences, and there are {self._size}: the data changed")
         if not 0 <= state["position"] <= self._size:

@@ -127,6 +127,11 @@ def tune_loader(
     """
     if batch_size < 1 or batches < 1 or rounds < 1:
         raise ValueError("batch_size, batches and rounds are at least 1")
+    searched = {"num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "batch_sampler", "sampler"}
+    if searched & loader.keys():
+        raise ValueError(f"{', '.join(sorted(searched & loader.keys()))}: this is what is searched or measured with")
+    if not isinstance(dataset, IterableDataset) and not len(dataset):
+        raise ValueError("the data set is empty")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cuda = torch.cuda.is_available()
 
@@ -260,7 +265,9 @@ def _measured(
                 batch = next(iterator)
             except StopIteration:
                 iterator = iter(loader)  # A stream that ended: workers are kept.
-                batch = next(iterator)
+                batch = next(iterator, None)
+                if batch is None:
+                    raise ValueError("the data set gives no batch") from None
             _consumed(batch, setting.pin, cuda)
             taken += 1
             if taken == 0:

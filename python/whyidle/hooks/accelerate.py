@@ -28,7 +28,7 @@ class AccelerateTracker(GeneralTracker):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, **options: Any) -> None:
         super().__init__()
-        self._watching = Watching(options)
+        self._watching = Watching(options, "accelerate")
 
     @property
     def tracker(self) -> Watch | None:

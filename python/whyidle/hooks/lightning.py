@@ -24,7 +24,7 @@ class LightningCallback(Callback):  # type: ignore[misc, unused-ignore]
     """
 
     def __init__(self, **options: Any) -> None:
-        self._watching = Watching(options)
+        self._watching = Watching(options, "lightning")
         self._undo: Callable[[], None] | None = None
 
     @property

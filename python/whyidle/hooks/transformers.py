@@ -20,7 +20,7 @@ class TransformersCallback(TrainerCallback):  # type: ignore[misc, unused-ignore
     """
 
     def __init__(self, **options: Any) -> None:
-        self._watching = Watching(options)
+        self._watching = Watching(options, "transformers")
 
     @property
     def watch(self) -> Watch | None:

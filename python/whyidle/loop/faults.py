@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 __all__ = ["Faults"]
 
@@ -25,12 +26,23 @@ class Faults:
             raise error
         self.count += 1
         if self.first is None:
-            self.first = f"{type(error).__name__}: {error}"[:300]
+            try:
+                self.first = f"{type(error).__name__}: {error}"[:300]
+            except Exception:  # noqa: BLE001 – an error that cannot say what it is
+                self.first = type(error).__name__
+
+
+def _code(handler: Any) -> Any:
+    """What a handler runs: that of a function, a method, a partial, or an object that can be called."""
+    while hasattr(handler, "func"):
+        handler = handler.func
+    code = getattr(handler, "__code__", None)
+    return getattr(getattr(type(handler), "__call__", None), "__code__", None) if code is None else code
 
 
 def _is_of_a_signal(error: Exception) -> bool:
     handlers = (signal.getsignal(number) for number in signal.valid_signals())
-    codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
+    codes = {code for handler in handlers if (code := _code(handler)) is not None}
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code in codes:

@@ -25,6 +25,8 @@ class _Finder(MetaPathFinder):
         waiting = self.wanted.pop(name, None)
         if waiting is None:
             return None
+        if not self.wanted and self in sys.meta_path:
+            sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path)
         if spec is None or spec.loader is None:
             return spec

@@ -29,6 +29,9 @@ class Loaders:
         phases, batches, faults = self._phases, self._batches, self._faults
 
         def __next__(self_: Any) -> Any:
+            if self._fetch is not __next__:
+                # Disarmed, but somebody who wraps this in turn still calls it.
+                return fetch(self_)
             phases.enter(DATA)
             try:
                 batch = fetch(self_)
@@ -43,14 +46,14 @@ class Loaders:
             return batch
 
         __next__.__wrapped__ = fetch  # type: ignore[attr-defined]
-        iterator.__next__ = __next__
         self._patched, self._fetch = iterator, __next__
+        iterator.__next__ = __next__
 
     def disarm(self) -> None:
         """Undo :meth:`arm`, unless somebody has put something else there since."""
         if self._patched is not None and self._patched.__next__ is self._fetch:
             self._patched.__next__ = self._fetch.__wrapped__
-        self._patched = None
+        self._patched = self._fetch = None
 
     def _see(self, iterator: Any) -> None:
         if not self._about:

@@ -71,9 +71,9 @@ class Batches:
             return
         mask, ids, labels = (batch.get(name) for name in ("attention_mask", "input_ids", "labels"))
         found: Any
-        if mask is not None and getattr(mask, "ndim", 0) == 2:
+        if mask is not None and getattr(mask, "ndim", 0) == 2 and not _is_added(mask):
             basis, found, padding = "attention_mask", mask, 0
-        elif ids is not None and pad_id is not None:
+        elif ids is not None and pad_id is not None and getattr(ids, "ndim", 0) > 0:
             basis, found, padding = "pad_id", ids, pad_id
         elif labels is not None and getattr(labels, "ndim", 0) == 2:
             basis, found, padding = "labels", labels, -100
@@ -85,8 +85,10 @@ class Batches:
             return
         if self.basis not in (None, basis):
             return
+        if not _is_plain(found):
+            return
         self.basis = basis
-        self.tokens += int(found.numel())
+        self.tokens += int(found.numel() if hasattr(found, "numel") else found.size)
         self.padding += int((found == padding).sum())
 
     @property
@@ -113,6 +115,18 @@ class Batches:
                 "not_on_cpu": self.elsewhere,
             }
         return found
+
+
+def _is_added(mask: Any) -> bool:
+    """A mask that is added to the scores: 0 is what is kept, and what is left out lies far below."""
+    kind = str(getattr(mask, "dtype", "")).removeprefix("torch.")
+    is_on_cpu = getattr(getattr(mask, "device", None), "type", "cpu") == "cpu"
+    return kind.startswith(("float", "bfloat")) and is_on_cpu and _is_plain(mask) and bool((mask < 0).any())
+
+
+def _is_plain(found: Any) -> bool:
+    """A tensor that is not sparse, or an array of NumPy."""
+    return type(found).__module__ == "numpy" or str(getattr(found, "layout", "")) == "torch.strided"
 
 
 def _size(batch: Any, depth: int) -> tuple[int, int] | None:

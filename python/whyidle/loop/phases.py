@@ -9,6 +9,10 @@ __all__ = ["DATA", "Phases"]
 
 #: The phase of waiting for the loader's next batch; it is part of a step.
 DATA = "data"
+#: What is left of the run; to name it is to name nothing.
+_REST = "training"
+#: Names that are told apart, and the letters of each; the rest is one phase.
+_MOST, _LONGEST, _OTHER = 64, 100, "other"
 
 
 class Phases:
@@ -18,7 +22,8 @@ class Phases:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # A handler of a signal that saves and says so may come while this thread is in here.
+        self._lock = threading.RLock()
         # By name: how often it is open, since when, and the time so far.
         self._open: dict[str, list[int]] = {}
         self._outside = [0, 0, 0]
@@ -27,6 +32,9 @@ class Phases:
         """Open a phase."""
         now = perf_counter_ns() if now_ns is None else now_ns
         with self._lock:
+            name = self._known(name)
+            if name == _REST:
+                return
             _enter(self._open.setdefault(name, [0, 0, 0]), now)
             if name != DATA:
                 _enter(self._outside, now)
@@ -35,6 +43,7 @@ class Phases:
         """Close it; without being open nothing happens."""
         now = perf_counter_ns() if now_ns is None else now_ns
         with self._lock:
+            name = self._known(name)
             phase = self._open.get(name)
             if phase is None or phase[0] == 0:
                 return
@@ -44,8 +53,18 @@ class Phases:
 
     def is_open(self, name: str) -> bool:
         """That phase is open now."""
-        phase = self._open.get(name)
+        phase = self._open.get(self._known(name))
         return phase is not None and phase[0] > 0
+
+    def forked(self) -> None:
+        """In the child after a fork: a thread that held the lock is not here to give it back."""
+        self._lock = threading.RLock()
+
+    def _known(self, name: str) -> str:
+        if name in self._open or name is DATA:
+            return name
+        text = str(name)[:_LONGEST]
+        return text if text in self._open or text in (DATA, _REST) or len(self._open) < _MOST else _OTHER
 
     @property
     def is_outside(self) -> bool:

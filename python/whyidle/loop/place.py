@@ -10,11 +10,13 @@ from typing import Any
 
 from whyidle.loop.ranks import Ranks
 
-__all__ = ["PlaceError", "check", "claim", "claimed_by_all", "job"]
+__all__ = ["PlaceError", "check", "claim", "claimed_by_all", "complete", "job"]
 
 #: Directories of one name that are tried.
 _MOST = 10_000
 _RANKED = "recording_rank"
+#: A directory that a run of one rank has taken, until its description lies there.
+_TAKEN = ".recording"
 
 
 class PlaceError(FileExistsError):
@@ -36,6 +38,8 @@ def check(out: Path, ranks: Ranks) -> None:
         PlaceError: Where something else lies there.
     """
     if not out.exists():
+        if out.is_symlink():
+            raise PlaceError(f"{out} is a link to nothing; name a directory that is new or empty")
         return
     if not out.is_dir():
         raise PlaceError(f"{out} is a file; name a directory that is new or empty")
@@ -61,6 +65,8 @@ def claim(out: Path | None, base: Path, ranks: Ranks, is_numbered: bool) -> Path
         check(out, ranks)
         out.mkdir(parents=True, exist_ok=True)
         if not _take(out, ranks):
+            if ranks.world == 1:
+                raise PlaceError(f"{out} is taken by another run that began at the same moment")
             raise PlaceError(f"{out} holds a recording of rank {ranks.rank} already")
         return out
     stem = base / _name(ranks) if out is None else out
@@ -74,6 +80,12 @@ def claim(out: Path | None, base: Path, ranks: Ranks, is_numbered: bool) -> Path
         if _take(place, ranks):
             return place
     raise PlaceError(f"{stem} and all its numbers are taken")
+
+
+def complete(place: Path, ranks: Ranks) -> None:
+    """The recording is there, and keeps the directory by itself."""
+    if ranks.world == 1:
+        (place / _TAKEN).unlink(missing_ok=True)
 
 
 def claimed_by_all(place: Path, ranks: Ranks) -> bool:
@@ -113,9 +125,17 @@ def _is_of_job(out: Path, rank: int) -> bool:
 
 
 def _take(place: Path, ranks: Ranks) -> bool:
-    """Ranks name themselves in a file that only one process can make; a run of one rank has its directory to itself."""
+    """Ranks name themselves in a file that only one process can make; a run of one rank has its directory to itself,
+    also where another begins at the same moment."""
     if ranks.world == 1:
-        return not os.listdir(place)
+        try:
+            (place / _TAKEN).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        if os.listdir(place) == [_TAKEN]:
+            return True
+        (place / _TAKEN).unlink(missing_ok=True)
+        return False
     about = {
         "schema": "whyidle.recording/1",
         "job": job(),
@@ -138,6 +158,6 @@ def _take(place: Path, ranks: Ranks) -> bool:
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -41,7 +41,9 @@ class Profilers:
     def disarm(self) -> None:
         """Undo :meth:`arm`."""
         while self._undo:
-            self._undo.pop()()
+            # Done before it is forgotten: Ctrl-C may come between the two.
+            self._undo[-1]()
+            self._undo.pop()
 
     def waiting(self) -> str | None:
         """Why no trace can be taken now: a profiler that records, or has begun and waits for its turn.
@@ -70,12 +72,11 @@ class Profilers:
         @functools.wraps(original)
         def wrapped(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             try:
-                act(profiler)
+                if undo in self._undo:
+                    act(profiler)
             except Exception:  # noqa: BLE001, S110 – the profiler is the program's
                 pass
             return original(profiler, *args, **kwargs)
-
-        setattr(owner, name, wrapped)
 
         def undo() -> None:
             # Unless somebody has put something else there since.
@@ -83,3 +84,4 @@ class Profilers:
                 setattr(owner, name, original)
 
         self._undo.append(undo)
+        setattr(owner, name, wrapped)

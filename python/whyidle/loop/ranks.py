@@ -40,7 +40,7 @@ class Ranks:
 
 def _number(name: str) -> int | None:
     text = os.environ.get(name, "").strip()
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 def _joined() -> tuple[int, int] | None:

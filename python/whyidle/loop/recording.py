@@ -65,7 +65,7 @@ def merge(path: Path, members: dict[str, Any], missing: list[dict[str, str]]) ->
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         known = found if isinstance(found, dict) else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         known = {}
     # Names of the GPUs as the sampler lists them say more than the one that this process uses.
     kept = {name: known[name] for name in ("gpu", "pids", "command", "cpus") if known.get(name)}
@@ -73,8 +73,13 @@ def merge(path: Path, members: dict[str, Any], missing: list[dict[str, str]]) ->
     missed = [*(listed if isinstance(listed, list) else []), *missing]
     text = json.dumps({**known, **members, **kept, "missing": missed}, indent=1, ensure_ascii=False)
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-    draft.write_text(f"{text}\n", encoding="utf-8")
-    os.replace(draft, path)
+    try:
+        # Arguments of a command may be no text.
+        draft.write_text(f"{text}\n", encoding="utf-8", errors="replace")
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _command() -> list[str]:

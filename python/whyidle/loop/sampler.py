@@ -18,7 +18,7 @@ from whyidle.loop.ranks import Ranks
 __all__ = ["Sampler"]
 
 #: How long it may take to end, s.
-_END_S = 60
+_END_S = 30
 _PR_SET_PTRACER = 0x59616D61
 _SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
@@ -39,6 +39,8 @@ class Sampler:
         self._said: IO[bytes] | None = None
         #: Why there are no samples: code and detail.
         self.failed: tuple[str, str] | None = None
+        #: It did not end when it was told to: nothing more is asked of that program.
+        self.is_stuck = False
 
     def start(self, place: Path, seconds: float, ranks: Ranks) -> None:
         """Sample into ``place`` for so long."""
@@ -54,9 +56,13 @@ class Sampler:
         command = [found, "attach", str(watched), "--part", "--out", os.fspath(place), "--for", span]
         self._said = tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is for the program, which stops this in time.
-        self._child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, start_new_session=True
-        )
+        try:
+            self._child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, start_new_session=True
+            )
+        except OSError as error:
+            self.failed = ("not-sampled", str(error))
+            return
         _let_read(self._child.pid)
 
     def stop(self) -> None:
@@ -71,7 +77,7 @@ class Sampler:
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
-            status = -signal.SIGKILL
+            status, self.is_stuck = -signal.SIGKILL, True
         except BaseException:
             child.kill()
             child.wait()
@@ -79,7 +85,8 @@ class Sampler:
         finally:
             _let_read(0)
         if status != 0:
-            self.failed = ("not-sampled", self._last_words() or f"status {status}")
+            silent = f"it did not end in {_END_S} s" if self.is_stuck else f"status {status}"
+            self.failed = ("not-sampled", self._last_words() or silent)
         if self._said is not None:
             self._said.close()
 

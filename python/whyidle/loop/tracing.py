@@ -88,7 +88,7 @@ class Trace:
             with _quiet():
                 self._profiler.start()
         except BaseException:
-            self._profiler, self.failed = None, "profiler-failed"
+            self.drop("profiler-failed")
             raise
 
     def boundary(self) -> None:

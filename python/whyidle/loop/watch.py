@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from time import monotonic, perf_counter_ns, sleep
 from types import TracebackType
@@ -34,6 +35,8 @@ _NEW, _RUNNING, _CLOSED = range(3)
 _BASE = "whyidle-runs"
 #: How long rank 0 waits at the end for the other ranks' recordings, s.
 _PEERS_S = 10.0
+#: Watches of several threads begin one after the other.
+_starting = threading.Lock()
 
 
 class Watch:
@@ -55,6 +58,8 @@ class Watch:
     ) -> None:
         if (trace_steps or 0) < 0 or trace_after_s < 0 or sample_s <= 0:
             raise ValueError("trace_steps and trace_after_s must not be negative, sample_s must be positive")
+        if not (isfinite(trace_after_s) and isfinite(sample_s)):
+            raise ValueError("trace_after_s and sample_s must be finite; sample=False and trace_steps=0 leave each out")
         self._out = None if out is None else Path(out)
         self._sample_s = sample_s if sample else 0.0
         self._report, self._log, self._lang = report, log, lang
@@ -95,6 +100,11 @@ class Watch:
             RuntimeError: Where a watch runs in this process, or this one did before.
             PlaceError: Where ``out`` holds something already.
         """
+        with _starting:
+            self._start()
+        return self
+
+    def _start(self) -> None:
         if self._state != _NEW:
             raise RuntimeError("this watch was started before; make another with whyidle.watch()")
         other = current.current()
@@ -104,21 +114,33 @@ class Watch:
             place.check(self._out, Ranks.here())
         if other is not None:
             other._dismiss()
-        self._state, self._since_ns = _RUNNING, perf_counter_ns()
-        current.put(self)
-        imports.after("torch.optim.optimizer", self._while_running(self._optimizers.arm))
-        imports.after("torch.profiler.profiler", self._while_running(self._tracer.profilers.arm))
-        imports.after("torch.utils.data.dataloader", self._while_running(self._loaders.arm))
-        return self
+        try:
+            self._state, self._since_ns = _RUNNING, perf_counter_ns()
+            current.put(self)
+            imports.after("torch.optim.optimizer", self._while_running(self._optimizers.arm))
+            imports.after("torch.profiler.profiler", self._while_running(self._tracer.profilers.arm))
+            imports.after("torch.utils.data.dataloader", self._while_running(self._loaders.arm))
+        except BaseException:
+            # Ctrl-C: nobody has this watch to close it, and no other could begin.
+            self._state = _CLOSED
+            self._leave()
+            raise
 
     def close(self) -> None:
         """End the watch: the recording is completed, judged, and the verdict printed. A second call does nothing."""
-        with self._lock:
-            if self._state != _RUNNING or self._pid != os.getpid():
-                return
+        try:
+            with self._lock:
+                if self._state != _RUNNING or self._pid != os.getpid():
+                    return
+                self._state = _CLOSED
+            ended_ns = perf_counter_ns()
+            self._leave()
+        except BaseException:
+            # Ctrl-C before the program had its own back.
             self._state = _CLOSED
-        ended_ns = perf_counter_ns()
-        self._leave()
+            self._leave()
+            self._guarded(self._sampler.stop)
+            raise
         try:
             self._guarded(lambda: self._finish(ended_ns))
         finally:
@@ -149,7 +171,10 @@ class Watch:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """What happens within is no step but ``name``: ``"evaluation"``, ``"checkpoint"``, or a word of your own."""
+        """What happens within is no step but ``name``: ``"evaluation"``, ``"checkpoint"``, or a word of your own.
+
+        ``"training"`` is what lies in no phase, so to name it changes nothing. Beyond 64 names the rest is ``"other"``.
+        """
         self.enter_phase(name)
         try:
             yield
@@ -210,6 +235,12 @@ class Watch:
             self._is_dirty = False
 
     def _boundary(self) -> None:
+        # The end of the watch waits for a boundary in another thread: what that begins would outlive it.
+        with self._lock:
+            if self._state == _RUNNING:
+                self._mark()
+
+    def _mark(self) -> None:
         now = perf_counter_ns()
         boundaries = self._boundaries
         if not self._has_begun:
@@ -253,25 +284,35 @@ class Watch:
     # --- the end
 
     def _finish(self, ended_ns: int) -> None:
-        self._tracer.finish(self._saw_profiler)
-        if self.recording is None:
+        """Each part by itself: where one fails, as on a disk that is full, the rest still has its say."""
+        self._guarded(lambda: self._tracer.finish(self._saw_profiler))
+        if not self._has_begun:
             if not self.is_from_outside and self._report:
                 self._say(words.Ending(faults=self.faults.count, first_fault=self.faults.first))
             return
         phases = self._phase_totals(ended_ns)
-        self._sampler.stop()
-        self._describe(self.recording, phases)
+        at = self.recording
+        if at is None:
+            # Which rank of a host says so is all one.
+            if self._report and self._ranks.local == 0:
+                self.refusal = WhyidleError(f"no recording could be made: {self.faults.first}")
+                self._say(self._ending(phases))
+            return
+        self._guarded(self._sampler.stop)
+        self._guarded(lambda: self._describe(at, phases))
+        self._guarded(lambda: place.complete(at, self._ranks))
         if self._ranks.rank != 0:
             return
-        self._tracer.tidy()
+        self._guarded(self._tracer.tidy)
         if self._ranks.world > 1:
-            self._await_peers(self.recording)
-        self._judge(self.recording)
+            self._guarded(lambda: self._await_peers(at))
+        self._judge(at)
         ending = self._ending(phases)
         if self._log:
             sentence = None if self.verdict is None else self.verdict.sentence
             found = figures(self.verdict, ending.step_ms, ending.padding, phases)
             ending.logs = self._logs.write(found, sentence, self._boundaries.steps)
+            ending.faults, ending.first_fault = self.faults.count, self.faults.first
         if self._report:
             self._say(ending)
 
@@ -313,10 +354,18 @@ class Watch:
             sleep(0.02)
 
     def _judge(self, at: Path) -> None:
+        if self._sampler.is_stuck:
+            self.refusal = WhyidleError(
+                "the whyidle program hangs on this machine", f"try it by hand: whyidle diagnose {at}"
+            )
+            return
         try:
             self.verdict = program.judge(at, self._lang)
         except WhyidleError as error:
             self.refusal = error
+        except Exception as error:  # noqa: BLE001 – the steps are still to be told
+            self.faults.note(error)
+            self.refusal = WhyidleError(f"it could not be judged: {self.faults.first}")
 
     def _ending(self, phases: dict[str, int]) -> words.Ending:
         clock, summary = self._boundaries.summary()
@@ -368,8 +417,13 @@ class Watch:
         """In the child after a fork. True: it goes on here, for it had not begun and this process may be the one."""
         if self.is_from_outside and self._state == _RUNNING and not self._has_begun:
             self._pid = os.getpid()
+            self._lock = threading.RLock()
+            self._phases.forked()
             return True
         self._state = _CLOSED
+        # Another thread may have held them, and does not exist here.
+        self._lock = threading.RLock()
+        self._phases.forked()
         return False
 
     def _while_running(self, arm: Callable[[Any], None]) -> Callable[[Any], None]:

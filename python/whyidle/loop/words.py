@@ -36,7 +36,7 @@ _WORDS = {
         "unjudged": "no verdict: {reason}",
         "GPU": "GPU",
         "host": "host",
-        "too-short": "the run ended before steps were steady",
+        "too-short": "the run ended before one was due",
         "off": "switched off",
         "no-gpu": "the program uses no GPU",
         "ended-early": "the run ended during it",
@@ -51,7 +51,7 @@ _WORDS = {
         "change": "建议",
         "then": "单步预计 {ms} ms，节省 {saved}",
         "steps": "单步",
-        "timed": "{ms} ms：{count} 个未开 profiler 的 step 的均值，按 {clock} 时钟",
+        "timed": "{ms} ms：{count} 个未开 profiler 的 step 的均值，按 {clock}时钟",
         "untimed": "step 太少，无法计时",
         "traced": "另有 {count} 个 step 录入 trace",
         "untraced": "没有 trace：{why}",
@@ -69,9 +69,9 @@ _WORDS = {
         "faults": "观测自身出错 {count} 次，未影响程序；第一个：{first}",
         "nothing": "没有看到任何 step：请在每个 step 末尾调用 whyidle.step()，或使用 PyTorch 的优化器",
         "unjudged": "不下结论：{reason}",
-        "GPU": "GPU",
+        "GPU": "GPU ",
         "host": "CPU 侧",
-        "too-short": "单步耗时尚未稳定，运行就结束了",
+        "too-short": "运行太短，还没到录制的时候",
         "off": "已关闭",
         "no-gpu": "程序没有使用 GPU",
         "ended-early": "录制途中运行结束",
@@ -146,7 +146,11 @@ def text(ending: Ending, lang: str | None) -> str:
 def say(words: str) -> None:
     """To standard error, beside the program's own output; nothing where that is closed."""
     try:
-        sys.stderr.write(words)
+        try:
+            sys.stderr.write(words)
+        except UnicodeEncodeError:
+            # A stream that the program put there, of letters that Chinese is not among.
+            sys.stderr.write(words.encode("ascii", "backslashreplace").decode())
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
         pass
@@ -207,6 +211,8 @@ def _share(share: float) -> str:
 
 def _seconds(ns: int) -> str:
     seconds = ns / 1e9
+    if seconds < 1:
+        return "< 1 ms" if ns < 1_000_000 else f"{ns / 1e6:.0f} ms"
     if seconds < 120:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
