@@ -13,7 +13,7 @@ use super::colours::class;
 use super::data::shortened;
 use super::spans::{Span, set};
 use crate::experiment::{differential, fix, gpu_time};
-use crate::{Catalog, Document, FleetReport};
+use crate::{Document, FleetReport};
 
 /// Lines of a difference that are drawn: the largest.
 const LINES: usize = 12;
@@ -32,14 +32,10 @@ pub(crate) fn of(t: &Tongues<'_>, document: &Document<'_>) -> String {
     }
 }
 
-/// `−12 %`.
-fn signed(c: &Catalog, share: f64) -> String {
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", c.share(share.abs()))
-}
-
 fn interval(t: &Tongues<'_>, low: f64, high: f64) -> Both {
-    t.say(|c| c.format("html-interval", &[("low", signed(c, low).into()), ("high", signed(c, high).into())]))
+    t.say(|c| {
+        c.format("html-interval", &[("low", c.difference(low).into()), ("high", c.difference(high).into())])
+    })
 }
 
 /// The colour of an effect: shorter steps, longer ones, or neither for certain.
@@ -57,7 +53,7 @@ fn comparison(t: &Tongues<'_>, found: &Comparison) -> String {
         name: t.word("html-effect-of-b"),
         value: effect.effect,
         range: Some((effect.low, effect.high)),
-        figure: t.say(|c| signed(c, effect.effect)),
+        figure: t.say(|c| c.difference(effect.effect)),
         says: interval(t, effect.low, effect.high),
         class: colour(effect),
     };
@@ -74,7 +70,7 @@ fn attempts(t: &Tongues<'_>, found: &Fix) -> String {
                 name,
                 value: effect.effect,
                 range: Some((effect.low, effect.high)),
-                figure: t.say(|c| signed(c, effect.effect)),
+                figure: t.say(|c| c.difference(effect.effect)),
                 says,
                 class: colour(effect),
             }),
@@ -83,7 +79,7 @@ fn attempts(t: &Tongues<'_>, found: &Fix) -> String {
                 name,
                 value: looked,
                 range: None,
-                figure: t.say(|c| signed(c, looked)),
+                figure: t.say(|c| c.difference(looked)),
                 says,
                 class: "k-rest",
             }),
@@ -121,7 +117,7 @@ fn gated(t: &Tongues<'_>, gate: &Gate) -> String {
         name: t.word("html-gate-change"),
         value: change.change,
         range: Some((change.low, change.high)),
-        figure: t.say(|c| signed(c, change.change)),
+        figure: t.say(|c| c.difference(change.change)),
         says: interval(t, change.low, change.high),
         class,
     };
