@@ -15,10 +15,10 @@ from whyidle.table import Table
 __all__ = ["Verdict", "load"]
 
 _LEDGER = {
-    "id": "O", "name": "O", "kind": "O", "traced_ns": "i8", "ms": "f8", "low_ms": "f8", "high_ms": "f8", "share": "f8",
+    "id": "O", "label": "O", "kind": "O", "traced_ns": "i8", "ms": "f8", "low_ms": "f8", "high_ms": "f8", "share": "f8",
 }  # fmt: skip
 _FINDINGS = {
-    "cause": "O", "name": "O", "rank": "i8", "cost_ms": "f8", "share": "f8", "step_ms_after": "f8", "low_ms": "f8",
+    "cause": "O", "label": "O", "rank": "i8", "cost_ms": "f8", "share": "f8", "step_ms_after": "f8", "low_ms": "f8",
     "high_ms": "f8", "saved": "f8", "method": "O", "remedy": "O",
 }  # fmt: skip
 _KERNELS = {
@@ -79,7 +79,7 @@ class Verdict(Report):
             gain = finding["gain"] or {}
             rows.append(
                 {
-                    **{name: finding.get(name) for name in ("cause", "name", "rank", "cost_ms", "share")},
+                    **{name: finding.get(name) for name in ("cause", "label", "rank", "cost_ms", "share")},
                     **{name: gain.get(name) for name in ("step_ms_after", "low_ms", "high_ms", "saved", "method")},
                     "remedy": words_of((finding["remedy"] or {}).get("summary")),
                 }
@@ -113,7 +113,7 @@ class Verdict(Report):
         """The sentence, the ledger as bars, and what to change."""
         step = 1e6 * self.step_ms
         bars = "".join(
-            f"<tr><td>{escape(row['name'])}</td>"
+            f"<tr><td>{escape(row['label'])}</td>"
             f"<td style='text-align:right'>{figures.time_like(1e6 * row['ms'], step)}</td>"
             f"<td style='text-align:right'>{figures.share_in_column(row['share'], self._lang)}</td>"
             f"<td style='width:20em'><div style='"

@@ -54,7 +54,7 @@ pub(super) fn line(catalog: &Catalog, line: &Line) -> Value {
     };
     json!({
         "id": line.id,
-        "name": catalog.line(line.id),
+        "label": catalog.line(line.id),
         "kind": kind,
         "traced_ns": line.traced_ns,
         "ms": ms(line.unprofiled.ns),
@@ -83,7 +83,7 @@ pub(super) fn run(run: &RunLedger) -> Value {
 pub(super) fn finding(catalog: &Catalog, finding: &Finding, step_ns: i64) -> Value {
     json!({
         "cause": finding.cause,
-        "name": catalog.cause(finding.cause),
+        "label": catalog.cause(finding.cause),
         "rank": finding.rank,
         "cost_ms": ms(finding.cost.ns),
         "low_ms": ms(finding.cost.low_ns),
