@@ -3,7 +3,7 @@
 use crate::{Catalog, catalog::key_of, quantity};
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::{
-    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Rung, Step, Total,
+    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Rung, Step, Total, Verdict,
 };
 
 /// Traced steps closer to the step time than this are not mentioned beside it.
@@ -59,13 +59,17 @@ impl Catalog {
         self.on_rank(change, finding, ranks)
     }
 
-    /// What a step of the ladder proposes; those after the first build on the ones before them.
-    pub(crate) fn rung(&self, rung: &Rung, is_first: bool) -> String {
-        let change = self.change(&rung.gain.change, rung.cause);
-        if is_first {
-            return change;
+    /// What a step of the ladder proposes, and on which rank where that is known; those after the first build on the
+    /// ones before them.
+    pub(crate) fn rung(&self, verdict: &Verdict, rung: &Rung, is_first: bool) -> String {
+        let mut change = self.change(&rung.gain.change, rung.cause);
+        if !is_first {
+            change = self.format("report-then", &[("what", FluentValue::from(change))]);
         }
-        self.format("report-then", &[("what", FluentValue::from(change))])
+        match verdict.findings.iter().find(|finding| finding.cause == rung.cause) {
+            Some(finding) => self.on_rank(change, finding, verdict.subject.ranks),
+            None => change,
+        }
     }
 
     /// Names the rank, where there are several.

@@ -89,7 +89,7 @@ pub(super) fn rungs(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Rung> {
         let after = &rung.gain.step_after;
         let GainView { step: after_text, saved, how, limit } = gain_view(t, &rung.gain, step.ns);
         Rung {
-            what: t.say(|c| c.rung(rung, at == 0)),
+            what: t.say(|c| c.rung(verdict, rung, at == 0)),
             step: after_text,
             saved,
             how,

@@ -21,7 +21,7 @@ pub(super) fn ladder(verdict: &Verdict, catalog: &Catalog) -> Option<String> {
         .enumerate()
         .map(|(at, rung)| {
             vec![
-                prose(&catalog.rung(rung, at == 0)),
+                prose(&catalog.rung(verdict, rung, at == 0)),
                 catalog.step_after(&rung.gain),
                 catalog.saved(&rung.gain, verdict.step.unprofiled.ns),
                 catalog.method_and_range(&rung.gain),
