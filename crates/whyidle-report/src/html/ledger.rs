@@ -91,8 +91,8 @@ pub(super) fn bars(t: &Tongues<'_>, verdict: &Verdict, drawn: &Drawn) -> Vec<Bar
 pub(super) fn groups(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Group> {
     let step_ns = verdict.step.unprofiled.ns;
     [
-        (LineKind::Waiting, "report-group-waiting"),
         (LineKind::Working, "report-group-working"),
+        (LineKind::Waiting, "report-group-waiting"),
         (LineKind::Rest, "report-group-rest"),
     ]
     .into_iter()
