@@ -114,8 +114,8 @@ class Verdict(Report):
         step = 1e6 * self.step_ms
         bars = "".join(
             f"<tr><td>{escape(row['label'])}</td>"
-            f"<td style='text-align:right'>{figures.time_like(1e6 * row['ms'], step)}</td>"
-            f"<td style='text-align:right'>{figures.share_in_column(row['share'], self._lang)}</td>"
+            f"<td style='text-align:right'>{escape(figures.time_like(1e6 * row['ms'], step))}</td>"
+            f"<td style='text-align:right'>{escape(figures.share_in_column(row['share'], self._lang))}</td>"
             f"<td style='width:20em'><div style='"
             f"width:{max(0.0, min(1.0, row['share'])):.1%};height:0.8em;"
             f"background:{'#3a7d44' if row['kind'] == 'working' else '#c2502e'}'></div></td></tr>"
@@ -164,8 +164,7 @@ def load(
     more = [] if step_ms is None else ["--step-ms", repr(float(step_ms))]
     report = run(["trace" if of_traces else "diagnose", *paths, "--format", "json", *more, *of_traces], lang)
     if "verdict" not in report:
-        from whyidle import figures
-from whyidle.commands import Refused
+        from whyidle.commands import Refused
 
         raise Refused("there is nothing to judge in it", None, "no-verdict", report)
     return Verdict(report, paths, lang)
