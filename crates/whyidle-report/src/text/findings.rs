@@ -71,7 +71,9 @@ fn rungs<'a>(catalog: &Catalog, verdict: &'a Verdict) -> Vec<Entry<'a>> {
         let finding = verdict.findings.iter().find(|finding| finding.cause == rung.cause);
         gain_entry(catalog, verdict, finding, &rung.gain, catalog.rung(verdict, rung, at == 0))
     };
-    verdict.ladder.iter().enumerate().map(entry).collect()
+    // No advice for its own sake.
+    let ladder = if verdict.findings.is_empty() { &[][..] } else { &verdict.ladder };
+    ladder.iter().enumerate().map(entry).collect()
 }
 
 fn entry<'a>(catalog: &Catalog, verdict: &Verdict, finding: &'a Finding) -> Entry<'a> {
