@@ -299,7 +299,7 @@ def test_both_languages_say_the_same(monkeypatch):
     )  # fmt: skip
     said = words.text(ending, "en").splitlines()
     assert said[0] == "whyidle: no verdict: why"
-    assert said[1] == "  steps      12.3 ms each: mean of 8 unprofiled steps, by the GPU's clock  ·  6 traced"
+    assert said[1] == "  steps      12 ms each: mean of 8 unprofiled steps, by the GPU's clock  ·  6 traced"
     assert said[2] == "  phases     training 60 s  ·  evaluation 3 s  ·  waiting for the loader 10 % of training"
     assert said[3].endswith("25 % of tokens, by attention_mask, in 4 batches")
     assert len(words.text(ending, "zh").splitlines()) == len(said) == 7

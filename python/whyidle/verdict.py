@@ -8,17 +8,18 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+from whyidle import figures
 from whyidle.commands import Path, Refused, Report, Unreadable, named, run, words_of
 from whyidle.table import Table
 
 __all__ = ["Verdict", "load"]
 
 _LEDGER = {
-    "id": "O", "kind": "O", "traced_ns": "i8", "ms": "f8", "low_ms": "f8", "high_ms": "f8", "share": "f8",
+    "id": "O", "label": "O", "kind": "O", "traced_ns": "i8", "ms": "f8", "low_ms": "f8", "high_ms": "f8", "share": "f8",
 }  # fmt: skip
 _FINDINGS = {
-    "cause": "O", "rank": "i8", "cost_ms": "f8", "share": "f8", "step_ms_after": "f8", "low_ms": "f8", "high_ms": "f8",
-    "method": "O", "remedy": "O",
+    "cause": "O", "label": "O", "rank": "i8", "cost_ms": "f8", "share": "f8", "step_ms_after": "f8", "low_ms": "f8",
+    "high_ms": "f8", "saved": "f8", "method": "O", "remedy": "O",
 }  # fmt: skip
 _KERNELS = {
     "trace": "i8", "id": "i8", "device": "i8", "stream": "i8", "kind": "O", "name": "O", "start_ns": "i8",
@@ -71,15 +72,15 @@ class Verdict(Report):
     @cached_property
     def findings(self) -> Table:
         """What waits or wastes, and what a cure gains, the largest gain first. ``step_ms_after`` is the step after the
-        cure, ``low_ms`` to ``high_ms`` its interval; NaN where nothing is predicted. Evidence and remedies in full are
+        cure, ``low_ms`` to ``high_ms`` its interval, ``saved`` the share of today's step that is saved; NaN where nothing is predicted. Evidence and remedies in full are
         in ``verdict["findings"]``."""
         rows = []
         for finding in self["findings"]:
             gain = finding["gain"] or {}
             rows.append(
                 {
-                    **{name: finding.get(name) for name in ("cause", "rank", "cost_ms", "share")},
-                    **{name: gain.get(name) for name in ("step_ms_after", "low_ms", "high_ms", "method")},
+                    **{name: finding.get(name) for name in ("cause", "label", "rank", "cost_ms", "share")},
+                    **{name: gain.get(name) for name in ("step_ms_after", "low_ms", "high_ms", "saved", "method")},
                     "remedy": words_of((finding["remedy"] or {}).get("summary")),
                 }
             )
@@ -110,9 +111,12 @@ class Verdict(Report):
 
     def _repr_html_(self) -> str:
         """The sentence, the ledger as bars, and what to change."""
+        step = 1e6 * self.step_ms
         bars = "".join(
-            f"<tr><td>{escape(row['id'])}</td><td style='text-align:right'>{row['ms']:.1f} ms</td>"
-            f"<td style='text-align:right'>{row['share']:.1%}</td><td style='width:20em'><div style='"
+            f"<tr><td>{escape(row['label'])}</td>"
+            f"<td style='text-align:right'>{escape(figures.time_like(1e6 * row['ms'], step))}</td>"
+            f"<td style='text-align:right'>{escape(figures.share_in_column(row['share'], self._lang))}</td>"
+            f"<td style='width:20em'><div style='"
             f"width:{max(0.0, min(1.0, row['share'])):.1%};height:0.8em;"
             f"background:{'#3a7d44' if row['kind'] == 'working' else '#c2502e'}'></div></td></tr>"
             for row in self.ledger

@@ -1,6 +1,6 @@
 //! How a GPU's busy share moves: its mean, and how far it swings.
 
-use whyidle_model::Table;
+use crate::signals::GpuSignals;
 
 /// The levels of one GPU's busy share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,7 +9,7 @@ pub struct Levels {
     pub samples: u32,
     /// Mean time between them, ns: faster swings are averaged away.
     pub every_ns: i64,
-    /// Mean share.
+    /// Mean share: each sample counts for the time that it speaks for.
     pub mean: f64,
     /// A tenth of the samples is below.
     pub low: f64,
@@ -25,30 +25,19 @@ impl Levels {
     }
 }
 
-/// The levels of a GPU: by the card's own counters where they are, else by NVML's sampled utilisation; `None`
-/// without samples.
+/// The levels of a GPU, of the same samples as its signals, and with their mean: a share is one figure wherever it is
+/// shown. `None` without samples.
 #[must_use]
-pub fn levels(table: &Table, gpu: u32) -> Option<Levels> {
-    let rows: Vec<usize> = table.rows_of("gpu", f64::from(gpu)).collect();
-    // A row without DRAM activity was taken too soon after the one before: its counters read 0.
-    let counted = |row: &usize| {
-        table.number("dram_bw_util", *row)?;
-        Some((table.t[*row], table.number("graphics_util", *row)?))
-    };
-    let sampled = |row: &usize| Some((table.t[*row], table.number("util_gpu", *row)?));
-    let mut points: Vec<(i64, f64)> = rows.iter().filter_map(counted).collect();
-    if points.is_empty() {
-        points = rows.iter().filter_map(sampled).collect();
-    }
-    let (first, last) = (points.first()?.0, points.last()?.0);
-    let mut shares: Vec<f64> = points.iter().map(|(_, percent)| percent / 100.0).collect();
+pub fn levels(gpu: &GpuSignals) -> Option<Levels> {
+    let (first, last) = (gpu.series.first()?.0, gpu.series.last()?.0);
+    let mut shares: Vec<f64> = gpu.series.iter().map(|(_, share)| *share).collect();
     shares.sort_by(f64::total_cmp);
     let count = shares.len();
     let quantile = |part: f64| shares[((count - 1) as f64 * part).round() as usize];
     Some(Levels {
         samples: u32::try_from(count).unwrap_or(u32::MAX),
         every_ns: (last - first) / i64::try_from(count.max(2) - 1).unwrap_or(i64::MAX),
-        mean: shares.iter().sum::<f64>() / count as f64,
+        mean: gpu.resident,
         low: quantile(0.1),
         high: quantile(0.9),
     })
@@ -57,16 +46,31 @@ pub fn levels(table: &Table, gpu: u32) -> Option<Levels> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signals::gpu::gpus;
+    use whyidle_model::Table;
+
+    fn card(busy: &[f64], at: impl Fn(i64) -> i64) -> Option<Levels> {
+        let mut table = Table { t: (0..).take(busy.len()).map(at).collect(), ..Table::default() };
+        table.numbers.insert("gpu".to_owned(), vec![0.0; busy.len()]);
+        table.numbers.insert("util_gpu".to_owned(), busy.to_vec());
+        table.numbers.insert("graphics_util".to_owned(), busy.to_vec());
+        table.numbers.insert("dram_bw_util".to_owned(), vec![1.0; busy.len()]);
+        levels(&gpus(&table, Some(0)).0?)
+    }
 
     #[test]
     fn levels_of_a_swinging_card() {
-        let busy: Vec<f64> = (0..20).map(|at| if at % 2 == 0 { 0.0 } else { 90.0 }).collect();
-        let mut table = Table { t: (0..20).map(|at| at * 100).collect(), ..Table::default() };
-        table.numbers.insert("gpu".to_owned(), vec![0.0; 20]);
-        table.numbers.insert("util_gpu".to_owned(), busy);
-        let found = levels(&table, 0).unwrap_or_else(|| panic!("samples"));
-        assert_eq!((found.samples, found.every_ns, found.low, found.high), (20, 100, 0.0, 0.9));
+        let busy: Vec<f64> = (0..21).map(|at| if at % 2 == 0 { 0.0 } else { 90.0 }).collect();
+        let found = card(&busy, |at| at * 100).expect("samples");
+        assert_eq!((found.samples, found.every_ns, found.low, found.high), (21, 100, 0.0, 0.9));
         assert!((found.swing() - 0.9).abs() < 1e-9 && (found.mean - 0.45).abs() < 1e-9);
-        assert_eq!(levels(&table, 1), None);
+        assert_eq!(card(&[], |at| at), None);
+    }
+
+    /// The first look at a program comes sooner than the others, and is no whole sample.
+    #[test]
+    fn a_short_sample_counts_for_little() {
+        let found = card(&[0.0, 0.0, 50.0, 50.0], |at| at.pow(3)).expect("samples");
+        assert!((found.mean - 0.5 * 26.0 / 27.0).abs() < 1e-9, "{}", found.mean);
     }
 }

@@ -206,6 +206,14 @@ pub struct Gain {
     pub next_limit: Id,
 }
 
+impl Gain {
+    /// Share of today's step, of `step_ns`, that is saved; 0 where nothing is.
+    #[must_use]
+    pub fn saved(&self, step_ns: i64) -> f64 {
+        (step_ns - self.step_after.ns).max(0) as f64 / step_ns.max(1) as f64
+    }
+}
+
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {

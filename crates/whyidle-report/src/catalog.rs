@@ -192,7 +192,7 @@ impl Catalog {
             Arg::Share(share) => self.share(*share),
             Arg::Count(count) => quantity::count(*count),
             Arg::Bytes(bytes) => self.quantity(&quantity::bytes(*bytes)),
-            Arg::Number(number, decimals) => format!("{number:.*}", usize::from(*decimals)),
+            Arg::Number(number, decimals) => quantity::number(*number, usize::from(*decimals)),
             // Whoever chose it must not steer a terminal, or make it look like another.
             Arg::Name(name) => name
                 .chars()
@@ -225,8 +225,15 @@ impl Catalog {
         self.quantity(&quantity::time(ns))
     }
 
+    /// `55–61 ms`; one figure where both ends read alike.
+    #[must_use]
+    pub fn time_range(&self, low_ns: i64, high_ns: i64) -> String {
+        self.quantity(&quantity::time_range(low_ns, high_ns))
+    }
+
     /// A part of `whole_ns`, in the unit of the whole.
-    pub(crate) fn time_like(&self, ns: i64, whole_ns: i64) -> String {
+    #[must_use]
+    pub fn time_like(&self, ns: i64, whole_ns: i64) -> String {
         self.quantity(&quantity::time_like(ns, whole_ns))
     }
 
@@ -234,6 +241,18 @@ impl Catalog {
     #[must_use]
     pub fn share(&self, share: f64) -> String {
         self.quantity(&quantity::share(share))
+    }
+
+    /// `31 %`, in whole percent: a share in a column of them.
+    #[must_use]
+    pub fn share_in_column(&self, share: f64) -> String {
+        self.quantity(&quantity::share_in_column(share))
+    }
+
+    /// A change with its direction, in the digits of a share: `−31 %`, `+4.2 %`.
+    #[must_use]
+    pub fn difference(&self, difference: f64) -> String {
+        self.quantity(&quantity::difference(difference))
     }
 
     /// `a, b and c`.

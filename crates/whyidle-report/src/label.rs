@@ -3,7 +3,7 @@
 use crate::{Catalog, catalog::key_of, quantity};
 use fluent_bundle::FluentValue;
 use whyidle_diagnosis::{
-    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Rung, Step, Total,
+    Basis, Change, Confidence, Estimate, Evidence, Finding, Gain, Method, Ruling, Rung, Step, Total, Verdict,
 };
 
 /// Traced steps closer to the step time than this are not mentioned beside it.
@@ -59,13 +59,17 @@ impl Catalog {
         self.on_rank(change, finding, ranks)
     }
 
-    /// What a step of the ladder proposes; those after the first build on the ones before them.
-    pub(crate) fn rung(&self, rung: &Rung, is_first: bool) -> String {
-        let change = self.change(&rung.gain.change, rung.cause);
-        if is_first {
-            return change;
+    /// What a step of the ladder proposes, and on which rank where that is known; those after the first build on the
+    /// ones before them.
+    pub(crate) fn rung(&self, verdict: &Verdict, rung: &Rung, is_first: bool) -> String {
+        let mut change = self.change(&rung.gain.change, rung.cause);
+        if !is_first {
+            change = self.format("report-then", &[("what", FluentValue::from(change))]);
         }
-        self.format("report-then", &[("what", FluentValue::from(change))])
+        match verdict.findings.iter().find(|finding| finding.cause == rung.cause) {
+            Some(finding) => self.on_rank(change, finding, verdict.subject.ranks),
+            None => change,
+        }
     }
 
     /// Names the rank, where there are several.
@@ -97,8 +101,7 @@ impl Catalog {
 
     /// The share of the step that a gain saves; a bound is marked as such.
     pub(crate) fn saved(&self, gain: &Gain, step_ns: i64) -> String {
-        let saved = (step_ns - gain.step_after.ns).max(0) as f64 / step_ns.max(1) as f64;
-        let share = self.quantity(&quantity::share_in_column(saved));
+        let share = self.share_in_column(gain.saved(step_ns));
         // `<1 %` is a bound already.
         if gain.method == Method::Bound && !share.starts_with('<') { format!("≤ {share}") } else { share }
     }
@@ -116,7 +119,7 @@ impl Catalog {
     pub(crate) fn cost(&self, finding: &Finding) -> String {
         let cost = [
             ("time", FluentValue::from(self.time(finding.cost.ns))),
-            ("share", FluentValue::from(self.quantity(&quantity::share_in_column(finding.share)))),
+            ("share", FluentValue::from(self.share_in_column(finding.share))),
         ];
         self.format(if finding.cost.ns > 0 { "report-costs" } else { "report-no-gain" }, &cost)
     }
@@ -161,7 +164,7 @@ impl Catalog {
 
     /// `55–61 ms`.
     pub(crate) fn range(&self, estimate: &Estimate) -> String {
-        self.quantity(&quantity::time_range(estimate.low_ns, estimate.high_ns))
+        self.time_range(estimate.low_ns, estimate.high_ns)
     }
 
     /// The interval, where it says more than the figure.
@@ -193,7 +196,7 @@ impl Catalog {
         if untraced || step.basis == Basis::Traced || (near(shortest) && near(longest)) {
             return basis;
         }
-        let traced = self.quantity(&quantity::time_range(shortest, longest));
+        let traced = self.time_range(shortest, longest);
         self.format(
             "report-basis-and-traced",
             &[("basis", FluentValue::from(basis)), ("traced", FluentValue::from(traced))],

@@ -63,4 +63,6 @@ pub use ncu::NcuReport;
 pub use plan::{CalibratedPlan, Paced, PlanReport, plan_refusal_json};
 pub use ranks::{RanksReport, render_ranks_json, render_ranks_markdown, render_ranks_text};
 pub use sheet::{Sheet, SheetForm};
-pub use text::{Item, Mark, TextOptions, bar, refusal_text, render_items, render_text, wrap};
+pub use text::{
+    Item, Mark, TextOptions, bar, items_json, items_markdown, refusal_text, render_items, render_text, wrap,
+};

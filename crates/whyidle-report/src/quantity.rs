@@ -25,6 +25,19 @@ const BYTE_UNITS: [(&str, f64, f64); 5] = [
     ("unit-byte", 1.0, 0.0),
 ];
 
+/// Digits with the minus of print, `−5.1`, as everything else that is set beside them.
+fn signed(digits: String) -> String {
+    match digits.strip_prefix('-') {
+        Some(rest) => format!("−{rest}"),
+        None => digits,
+    }
+}
+
+/// A figure with so many decimals.
+pub(crate) fn number(figure: f64, decimals: usize) -> String {
+    signed(format!("{figure:.decimals$}"))
+}
+
 fn unit_for(units: &[(&'static str, f64, f64)], figure: f64) -> (&'static str, f64) {
     let fitting = units.iter().find(|(_, _, from)| figure.abs() >= *from);
     let &(key, size, _) = fitting.unwrap_or(&units[units.len() - 1]);
@@ -59,7 +72,7 @@ pub(crate) fn time_like(ns: i64, whole_ns: i64) -> Quantity {
     if ns > 0 && in_unit < smallest / 2.0 {
         return Quantity { value: format!("<{smallest:.places$}"), unit };
     }
-    Quantity { value: format!("{in_unit:.places$}"), unit }
+    Quantity { value: number(in_unit, places), unit }
 }
 
 /// Three digits that mean something, without trailing zeros: `8.03`, `80.3`, `100`.
@@ -69,7 +82,7 @@ pub(crate) fn plain(figure: f64) -> String {
         middle if middle < 99.95 => 1,
         _ => return count(figure.round() as i64),
     };
-    let text = format!("{figure:.places$}");
+    let text = number(figure, places);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -81,7 +94,7 @@ pub(crate) fn bytes(bytes: i64) -> Quantity {
 fn scaled(units: &[(&'static str, f64, f64)], figure: f64) -> Quantity {
     let (unit, size) = unit_for(units, figure);
     let in_unit = figure / size;
-    Quantity { value: format!("{in_unit:.*}", decimals(in_unit, unit)), unit }
+    Quantity { value: number(in_unit, decimals(in_unit, unit)), unit }
 }
 
 /// `55–61` and `unit-ms`: both ends in the unit of the upper one; one figure where they read alike.
@@ -124,16 +137,23 @@ fn ends(units: &[(&'static str, f64, f64)], low: f64, high: f64) -> (String, Qua
     (alike.clone(), Quantity { value: alike, unit })
 }
 
+/// A change as percent with its direction, in the digits of [`share`]: `−31`, `+4.2`, `0`.
+pub(crate) fn difference(difference: f64) -> Quantity {
+    let sign = if difference > 0.0 { "+" } else { "−" };
+    let size = share(difference.abs());
+    if size.value == "0" { size } else { Quantity { value: format!("{sign}{}", size.value), ..size } }
+}
+
 /// Percent for a sentence: `31`, `4.2`, `0.03`.
 pub(crate) fn share(share: f64) -> Quantity {
     let percent = share * 100.0;
     let size = percent.abs();
     let value = if size >= 9.95 {
-        format!("{percent:.0}")
+        number(percent, 0)
     } else if size >= 0.095 {
-        format!("{percent:.1}").trim_end_matches(".0").to_owned()
+        number(percent, 1).trim_end_matches(".0").to_owned()
     } else if size >= 0.005 {
-        format!("{percent:.2}")
+        number(percent, 2)
     } else if size > 0.0 {
         "<0.01".to_owned()
     } else {
@@ -153,7 +173,7 @@ pub(crate) fn share_in_column(share: f64) -> Quantity {
 /// `1234`, and from five digits on `12,345`.
 pub(crate) fn count(count: i64) -> String {
     let digits = count.unsigned_abs().to_string();
-    let sign = if count < 0 { "-" } else { "" };
+    let sign = if count < 0 { "−" } else { "" };
     if digits.len() < 5 {
         return format!("{sign}{digits}");
     }
@@ -192,7 +212,7 @@ mod tests {
             (1_234_000_000, "1.23 s"),
             (75_400_000_000, "75.4 s"),
             (754_000_000_000, "754 s"),
-            (-5_120_000, "-5.1 ms"),
+            (-5_120_000, "−5.1 ms"),
         ] {
             assert_eq!(shown(&time(ns)), expected);
         }
@@ -233,6 +253,12 @@ mod tests {
         ] {
             assert_eq!(share(value).value, expected);
         }
+        for (value, expected) in
+            [(-0.698, "−70"), (0.042, "+4.2"), (-0.000_01, "−<0.01"), (0.0, "0"), (-0.0, "0")]
+        {
+            assert_eq!(difference(value).value, expected);
+        }
+        assert_eq!(share(-0.031).value, "−3.1");
         assert_eq!(share_in_column(0.004).value, "<1");
         assert_eq!(share_in_column(0.693).value, "69");
         assert_eq!(share_in_column(0.0).value, "0");
@@ -245,6 +271,6 @@ mod tests {
         assert_eq!(shown(&bytes(512)), "512 byte");
         assert_eq!(count(1_234), "1234");
         assert_eq!(count(1_080_000), "1,080,000");
-        assert_eq!(count(-12_345), "-12,345");
+        assert_eq!(count(-12_345), "−12,345");
     }
 }

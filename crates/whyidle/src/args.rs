@@ -124,7 +124,7 @@ const PIDS: RangeInclusive<i64> = 1..=1 << 22;
 pub(crate) enum Format {
     /// For reading in a terminal
     Text,
-    /// Schema whyidle.verdict/1; others of plans, ranks, comparisons and experiments
+    /// Schema whyidle.verdict/1; others of plans, ranks, comparisons, experiments and checks
     Json,
     /// Markdown
     Md,
@@ -408,6 +408,9 @@ pub(crate) struct CheckOptions {
     /// Check settings only
     #[arg(long)]
     pub(crate) no_watch: bool,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) format: Format,
 }
 
 /// Options of `diagnose`.

@@ -11,9 +11,9 @@ use whyidle_observe::process::is_zombie;
 use whyidle_observe::tree::Tree;
 use whyidle_observe::{Options, Recorder, Watch, stack_permission};
 use whyidle_readers::ReadError;
-use whyidle_report::{Item, Mark, render_items};
+use whyidle_report::{Item, Mark, items_json, items_markdown, render_items};
 
-use crate::args::CheckOptions;
+use crate::args::{CheckOptions, Format};
 use crate::live::{Ticker, not_permitted, until, unwritten};
 use crate::output::Output;
 use crate::triage::{Subject, Triage, look};
@@ -22,27 +22,32 @@ use crate::{REACHED, REFUSED, UNREADABLE};
 pub(crate) fn run(options: &CheckOptions, output: &Output) -> u8 {
     let Some(what) = &options.what else {
         let items = checks(None).iter().map(item).collect();
-        return print(&[("look-title", items)], "whyidle", output);
+        return print(&[("look-title", items)], "whyidle", options.format, output);
     };
     match what.to_str().and_then(|text| text.parse::<u32>().ok()) {
         Some(pid) => program(pid, options, output),
-        None => recording(what, output),
+        None => recording(what, options.format, output),
     }
 }
 
-fn print(sections: &[(&'static str, Vec<Item>)], next: &str, output: &Output) -> u8 {
-    let text = render_items(sections, next, &output.catalog, &output.text_options(false));
+fn print(sections: &[(&'static str, Vec<Item>)], next: &str, format: Format, output: &Output) -> u8 {
+    let catalog = &output.catalog;
+    let text = match format {
+        Format::Text => render_items(sections, next, catalog, &output.text_options(false)),
+        Format::Json => items_json(sections, next, catalog),
+        Format::Md => items_markdown(sections, next, catalog),
+    };
     output.data(&text, REACHED)
 }
 
-fn recording(dir: &Path, output: &Output) -> u8 {
+fn recording(dir: &Path, format: Format, output: &Output) -> u8 {
     let found = std::fs::read_dir(dir)
         .map_err(|error| ReadError::io(dir, error))
         .and_then(|_| look(dir, Subject::Recording(dir)));
     match found {
         Ok(Some(Triage { items, next })) => {
             let next = next.unwrap_or_else(|| format!("whyidle diagnose {}", dir.display()));
-            print(&[("symptom-title", items)], &next, output)
+            print(&[("symptom-title", items)], &next, format, output)
         }
         Ok(None) => {
             let error = Message::new("cli-check-no-samples").name("dir", dir.display().to_string());
@@ -92,7 +97,7 @@ fn program(pid: u32, options: &CheckOptions, output: &Output) -> u8 {
     }
     items.extend(checks(Some(&tree)).iter().map(item));
     sections.push(("look-title", items));
-    print(&sections, &next.unwrap_or_else(|| format!("whyidle attach {pid}")), output)
+    print(&sections, &next.unwrap_or_else(|| format!("whyidle attach {pid}")), options.format, output)
 }
 
 /// Watches the program for a moment, into a folder that does not stay.

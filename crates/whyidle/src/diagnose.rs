@@ -280,14 +280,6 @@ fn ns(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }
 
-/// The stretch in which a run was steady, where its recording names one.
-pub(crate) fn steady(samples: &Samples, recorded: &Recording) -> Samples {
-    match recorded.steady {
-        Some((from, until)) => samples.between(ns(from), ns(until)),
-        None => samples.clone(),
-    }
-}
-
 /// What is known of a recording's processes and times, for its signals.
 pub(crate) fn hints(recorded: &Recording, drivers: Vec<u32>, gpu: Option<u32>) -> Hints {
     let steady = recorded.steady.map(|(from, until)| (ns(from), ns(until)));

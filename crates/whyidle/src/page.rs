@@ -51,9 +51,9 @@ impl Page {
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let missing =
-                if folder.exists() { io::ErrorKind::NotADirectory } else { io::ErrorKind::NotFound };
-            return Err(unwritten(path, &io::Error::from(missing), output));
+            // Why, in the system's words, as of every other path.
+            let missing = folder.read_dir().err().unwrap_or_else(|| io::ErrorKind::NotADirectory.into());
+            return Err(unwritten(path, &missing, output));
         }
         Ok(Some(Self { path: path.clone(), open: asked.open }))
     }

@@ -39,7 +39,8 @@ fn served(options: &ServeOptions, output: &Output) -> Result<u8, u8> {
         UNREADABLE
     };
     if options.dir.metadata().map_err(|error| unreadable(&error))?.is_file() {
-        return Err(unreadable(&std::io::Error::from(std::io::ErrorKind::NotADirectory)));
+        let reason = options.dir.read_dir().err().unwrap_or_else(|| std::io::ErrorKind::NotADirectory.into());
+        return Err(unreadable(&reason));
     }
     let (db, _) = experiment::places(&options.kept, output)?;
     let lang = output.catalog.lang();

@@ -33,7 +33,6 @@ pub(crate) fn look(dir: &Path, subject: Subject<'_>) -> Result<Option<Triage>, R
     }
     let world = recorded.world.unwrap_or(1);
     let (signals, _) = diagnose::the_one_waited_for(&samples, &recorded);
-    let steady = diagnose::steady(&samples, &recorded);
     let gpus = signals.gpu.iter().chain(&signals.other_gpus);
     let drives = |index: u32| recorded.drivers.iter().find(|driver| driver.gpu == Some(index));
     // Without a better word, ranks of one host drive its cards in order; a card without memory in use has none.
@@ -48,7 +47,7 @@ pub(crate) fn look(dir: &Path, subject: Subject<'_>) -> Result<Option<Triage>, R
     ranks.sort_by_key(|(rank, _)| *rank);
     let observed = Observed {
         signals: &signals,
-        levels: signals.gpu.as_ref().and_then(|gpu| levels(&steady.gpu, gpu.index)),
+        levels: signals.gpu.as_ref().and_then(levels),
         cores: trace::known(Some(&recorded), None).cpus,
         ranks: &ranks,
     };

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass, field
 
+from whyidle import figures
 from whyidle.commands import words_of
+from whyidle.figures import language
 from whyidle.verdict import Verdict
 
 __all__ = ["Ending", "language", "text"]
@@ -14,9 +15,9 @@ __all__ = ["Ending", "language", "text"]
 _WORDS = {
     "en": {
         "change": "change",
-        "then": "step {ms} ms, saves {saved}",
+        "then": "step {time}, saves {saved}",
         "steps": "steps",
-        "timed": "{ms} ms each: mean of {count} unprofiled steps, by the {clock}'s clock",
+        "timed": "{time} each: mean of {count} unprofiled steps, by the {clock}'s clock",
         "untimed": "too few to time",
         "traced": "{count} traced",
         "untraced": "no trace: {why}",
@@ -49,9 +50,9 @@ _WORDS = {
     },
     "zh": {
         "change": "建议",
-        "then": "单步预计 {ms} ms，节省 {saved}",
+        "then": "单步预计 {time}，节省 {saved}",
         "steps": "单步",
-        "timed": "{ms} ms：{count} 个未开 profiler 的 step 的均值，按 {clock}时钟",
+        "timed": "{time}：{count} 个未开 profiler 的 step 的均值，按 {clock}时钟",
         "untimed": "step 太少，无法计时",
         "traced": "另有 {count} 个 step 录入 trace",
         "untraced": "没有 trace：{why}",
@@ -113,24 +114,14 @@ class Ending:
     first_fault: str | None = None
 
 
-def language(lang: str | None) -> str:
-    """``en`` or ``zh``: the one asked for, else that of the environment, as the program decides."""
-    if lang in _WORDS:
-        return str(lang)
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        value = os.environ.get(name)
-        if value:
-            return "zh" if value.lower().startswith("zh") else "en"
-    return "en"
-
-
 def text(ending: Ending, lang: str | None) -> str:
     """The lines, each ended."""
-    words = _WORDS[language(lang)]
+    lang = language(lang)
+    words = _WORDS[lang]
     if ending.steps == 0:
         lines = [("", words["nothing"])]
     else:
-        lines = [*_judged(ending, words), *_measured(ending, words)]
+        lines = [*_judged(ending, words, lang), *_measured(ending, words, lang)]
     if ending.place is not None:
         lines.append((words["recorded"], f"{ending.place}    {words['again'].format(place=ending.place)}"))
     if ending.faults:
@@ -156,25 +147,28 @@ def say(words: str) -> None:
         pass
 
 
-def _judged(ending: Ending, words: dict[str, str]) -> list[tuple[str, str]]:
+def _judged(ending: Ending, words: dict[str, str], lang: str) -> list[tuple[str, str]]:
     verdict = ending.verdict
     if verdict is None:
         return [("", words["unjudged"].format(reason=ending.refusal or "?"))]
     lines = [("", verdict.sentence)]
     for finding in verdict["findings"][:1]:
         summary = words_of((finding["remedy"] or {}).get("summary"))
-        after = (finding["gain"] or {}).get("step_ms_after")
+        gain = finding["gain"]
         # What gains nothing that could be named is no advice.
-        if summary and after and verdict.step_ms:
-            then = words["then"].format(ms=_ms(after), saved=_share(max(0.0, 1 - after / verdict.step_ms)))
+        if summary and gain:
+            after, saved = figures.time(1e6 * gain["step_ms_after"]), figures.share_in_column(gain["saved"], lang)
+            if gain["method"] == "bound":
+                after, saved = f"≥ {after}", saved if saved.startswith("<") else f"≤ {saved}"
+            then = words["then"].format(time=after, saved=saved)
             lines.append((words["change"], f"{summary}  ·  {then}"))
     return lines
 
 
-def _measured(ending: Ending, words: dict[str, str]) -> list[tuple[str, str]]:
+def _measured(ending: Ending, words: dict[str, str], lang: str) -> list[tuple[str, str]]:
     if ending.step_ms is not None and ending.timed:
         clock = words["GPU" if ending.clock == "gpu" else "host"]
-        steps = words["timed"].format(ms=_ms(ending.step_ms), count=ending.timed, clock=clock)
+        steps = words["timed"].format(time=figures.time(1e6 * ending.step_ms), count=ending.timed, clock=clock)
     else:
         steps = words["untimed"]
     if ending.traced:
@@ -187,26 +181,18 @@ def _measured(ending: Ending, words: dict[str, str]) -> list[tuple[str, str]]:
     ]
     training = ending.phases_ns.get("training", 0)
     if training and ending.phases_ns.get("data"):
-        parts.append(words["data"].format(share=_share(ending.phases_ns["data"] / training)))
+        parts.append(words["data"].format(share=figures.share(ending.phases_ns["data"] / training, lang)))
     if parts:
         lines.append((words["phases"], "  ·  ".join(parts)))
     if ending.padding is not None:
         basis = ending.padding_basis or "?"
-        said = words["share"].format(share=_share(ending.padding), basis=basis, count=ending.batches)
+        said = words["share"].format(share=figures.share(ending.padding, lang), basis=basis, count=ending.batches)
         lines.append((words["padding"], said))
     elif ending.batches_elsewhere:
         lines.append((words["padding"], words["unseen"]))
     if ending.logs:
         lines.append((words["logged"], ", ".join(ending.logs)))
     return lines
-
-
-def _ms(ms: float) -> str:
-    return f"{ms:.0f}" if ms >= 100 else f"{ms:.3g}"
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
 
 
 def _seconds(ns: int) -> str:

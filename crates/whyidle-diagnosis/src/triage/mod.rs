@@ -83,16 +83,16 @@ pub fn triage(observed: &Observed<'_>) -> Vec<Symptom> {
 fn busy(observed: &Observed<'_>, id: &'static str) -> Option<Message> {
     let levels = observed.levels?;
     // Hundredths of a percent are noise here.
-    let rounded = |share: f64| (share * 100.0).round() / 100.0;
-    let mean = |message: Message| message.share("mean", rounded(levels.mean));
-    let ends =
-        |message: Message| message.share("low", rounded(levels.low)).share("high", rounded(levels.high));
+    let heard = |share: f64| if share < 0.0005 { 0.0 } else { share };
+    let mean = |message: Message| message.share("mean", heard(levels.mean));
+    let ends = |message: Message| message.share("low", heard(levels.low)).share("high", heard(levels.high));
+    let whole = |share: f64| (share * 100.0).round();
     let pace =
         |message: Message| message.count("count", i64::from(levels.samples)).time("every", levels.every_ns);
     Some(match id {
         "symptom-busy-mean" => mean(Message::new(id)),
         // Ends that read alike are no range.
-        _ if rounded(levels.low) == rounded(levels.high) => mean(Message::new("symptom-busy-mean")),
+        _ if whole(levels.low) == whole(levels.high) => mean(Message::new("symptom-busy-mean")),
         "symptom-busy-ends" => pace(ends(Message::new(id))),
         _ => ends(mean(Message::new(id))),
     })

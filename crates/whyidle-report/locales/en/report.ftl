@@ -60,8 +60,6 @@ report-at-place = { $text } ({ $place })
 report-next-limit = Next limit: { $limit }.
 report-then = then { $what }
 report-instead = instead: { $what }
-report-rung = { $what }: { $step }
-report-ladder = One after the other: { $rungs }.
 report-in-this-order = in this order
 
 ## What was asked for

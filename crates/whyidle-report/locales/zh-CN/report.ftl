@@ -39,8 +39,6 @@ report-at-place = { $text }（{ $place }）
 report-next-limit = 之后的瓶颈：{ $limit }。
 report-then = 再加：{ $what }
 report-instead = 或者：{ $what }
-report-rung = { $what }：{ $step }
-report-ladder = 依次进行：{ $rungs }。
 report-in-this-order = 依次进行
 
 ## 按要求回答的

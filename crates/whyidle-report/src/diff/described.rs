@@ -207,7 +207,7 @@ impl Page<'_> {
             if !self.verbose && moved.abs() < WORTH_A_PLACE {
                 continue;
             }
-            let share = |share: f64| self.catalog.quantity(&quantity::share_in_column(share));
+            let share = |share: f64| self.catalog.share_in_column(share);
             let sign = if moved > 0.0 { "+" } else { "−" };
             let text = format!("{sign}{}", share(moved.abs()));
             self.has_unclear |= !place.clear;

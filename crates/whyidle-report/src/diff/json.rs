@@ -7,7 +7,7 @@ use whyidle_diagnosis::diff::{Diff, Figure, Row, Side};
 use super::described::labelled;
 use super::words;
 use crate::Catalog;
-use crate::json::{sentences, text};
+use crate::json::{rounded, sentences, text};
 
 const SCHEMA: &str = "whyidle.diff/1";
 
@@ -35,13 +35,13 @@ pub(crate) fn set(diff: &Diff, catalog: &Catalog) -> String {
         "readings": diff.readings.iter().map(|reading| json!({
             "id": reading.id,
             "unit": reading.unit,
-            "a": reading.a,
-            "b": reading.b,
+            "a": reading.a.map(rounded),
+            "b": reading.b.map(rounded),
         })).collect::<Vec<_>>(),
         "places": diff.places.iter().map(|place| json!({
             "name": place.name,
-            "a": place.a,
-            "b": place.b,
+            "a": rounded(place.a),
+            "b": rounded(place.b),
             "clear": place.clear,
         })).collect::<Vec<_>>(),
     });
@@ -64,7 +64,7 @@ fn side(side: &Side) -> Value {
         "found_by": verdict.step.found_by,
         "steps": verdict.step.count,
         "traced_ns": verdict.step.traced_ns,
-        "working_share": verdict.working_share,
+        "working_share": rounded(verdict.working_share),
         "primary": verdict.ruling.primary,
         "has_trace": side.has_trace(),
     })

@@ -34,7 +34,7 @@ pub fn benchmark_header(catalog: &Catalog) -> String {
 pub fn benchmark_row(run: &Run, catalog: &Catalog) -> String {
     let place = &run.place;
     let interval = run.steady.as_ref().and_then(|steady| steady.interval_ns);
-    let interval = interval.map(|(low, high)| catalog.quantity(&quantity::time_range(low, high)));
+    let interval = interval.map(|(low, high)| catalog.time_range(low, high));
     let peak = run.peak.map(|peak| peak.allocated);
     let on = place.gpus.first().or(place.processor.as_ref());
     let on = [on.cloned(), place.torch.as_ref().map(|version| format!("torch {version}"))];

@@ -30,11 +30,10 @@ pub(crate) fn blocks(
         blocks.push(Block::Title(catalog.word("compare-title-pairs")));
         let time = |ns: f64| catalog.time(ns.round() as i64);
         let row = |(nth, pair): (usize, &whyidle_experiment::comparison::Pair)| {
-            let change = 100.0 * (pair.b_ns / pair.a_ns - 1.0);
             vec![
                 format!("{}  A {}", nth + 1, time(pair.a_ns)),
                 format!("B {}", time(pair.b_ns)),
-                format!("{change:+.1} %"),
+                catalog.difference(pair.b_ns / pair.a_ns - 1.0),
             ]
         };
         blocks.push(Block::Table(comparison.pairs.iter().enumerate().map(row).collect()));

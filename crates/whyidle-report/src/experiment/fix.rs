@@ -81,7 +81,7 @@ fn row(attempt: &Attempt, catalog: &Catalog) -> Vec<String> {
     }
     let effect = attempt.effect.map(|effect| effect.effect).or(attempt.looked);
     let effect = effect.filter(|_| !matches!(attempt.outcome, Outcome::NotApplied(_)));
-    let figure = effect.map_or_else(|| "–".to_owned(), |effect| format!("{:+.1} %", 100.0 * effect));
+    let figure = effect.map_or_else(|| "–".to_owned(), |effect| catalog.difference(effect));
     vec![candidate.change.to_string(), figure, String::new(), remark]
 }
 

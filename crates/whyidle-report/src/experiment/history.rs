@@ -17,7 +17,7 @@ pub(crate) fn blocks(rows: &[Row], catalog: &Catalog) -> Vec<Block> {
 fn line(row: &Row, catalog: &Catalog) -> Vec<String> {
     let label = row.label.as_ref().map(|label| format!("  {label}")).unwrap_or_default();
     let figure = match (row.effect, row.step_ns) {
-        (Some(effect), _) => format!("{:+.1} %", 100.0 * effect),
+        (Some(effect), _) => catalog.difference(effect),
         (None, Some(step)) => catalog.time(step),
         (None, None) => "–".to_owned(),
     };

@@ -6,7 +6,7 @@ use whyidle_experiment::job::{Job, Part};
 
 use super::words;
 use crate::Catalog;
-use crate::json::{sentences, text};
+use crate::json::{rounded, sentences, text};
 use crate::page::Block;
 
 /// Waits that are shown.
@@ -31,8 +31,8 @@ pub(crate) fn json(job: &Job, catalog: &Catalog) -> String {
         "job": job.id,
         "began": job.began,
         "ended": job.ended,
-        "working_share": job.working,
-        "resident_share": job.resident,
+        "working_share": job.working.map(rounded),
+        "resident_share": job.resident.map(rounded),
         "waits": job.waits,
         "seen_gpu_ns": job.seen_gpu_ns,
         "waste_gpu_ns": job.waste_gpu_ns,

@@ -9,7 +9,7 @@ use whyidle_experiment::result::Run;
 
 use super::{differential as fed, fix as remedies, words};
 use crate::Catalog;
-use crate::json::{sentences, text};
+use crate::json::{rounded, sentences, text};
 
 pub(super) fn document(schema: &str, id: Option<i64>, body: serde_json::Result<Value>) -> Map<String, Value> {
     let mut document = Map::new();
@@ -69,7 +69,7 @@ pub(crate) fn history(rows: &[Row]) -> String {
         json!({
             "id": row.id, "kind": row.kind, "label": row.label, "began": row.began, "command": row.command,
             "revision": row.revision, "step_ns": row.step_ns, "effect": row.effect, "answer": row.answer,
-            "ended": row.ended, "job": row.job, "busy": row.busy, "seen_ns": row.seen_ns,
+            "ended": row.ended, "job": row.job, "busy": row.busy.map(rounded), "seen_ns": row.seen_ns,
         })
     };
     let entries: Vec<Value> = rows.iter().map(row).collect();

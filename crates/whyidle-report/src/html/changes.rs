@@ -69,7 +69,7 @@ fn gain_view(t: &Tongues<'_>, gain: &Gain, step_ns: i64) -> GainView {
 /// From today's step down; nothing where no remedy is on the ladder.
 pub(super) fn rungs(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Rung> {
     let step = &verdict.step.unprofiled;
-    if verdict.ladder.is_empty() {
+    if verdict.ladder.is_empty() || verdict.findings.is_empty() {
         return Vec::new();
     }
     let highest = verdict.ladder.iter().map(|rung| rung.gain.step_after.high_ns).max().unwrap_or(0);
@@ -89,7 +89,7 @@ pub(super) fn rungs(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Rung> {
         let after = &rung.gain.step_after;
         let GainView { step: after_text, saved, how, limit } = gain_view(t, &rung.gain, step.ns);
         Rung {
-            what: t.say(|c| c.rung(rung, at == 0)),
+            what: t.say(|c| c.rung(verdict, rung, at == 0)),
             step: after_text,
             saved,
             how,

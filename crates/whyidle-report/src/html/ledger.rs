@@ -6,7 +6,6 @@ use whyidle_diagnosis::{Line, LineKind, Step, Verdict};
 use super::both::{Both, Tongues};
 use super::colours::class;
 use super::drawn::Drawn;
-use crate::quantity;
 
 /// Width of a whole bar in the units of its picture.
 const WHOLE: f64 = 1000.0;
@@ -92,8 +91,8 @@ pub(super) fn bars(t: &Tongues<'_>, verdict: &Verdict, drawn: &Drawn) -> Vec<Bar
 pub(super) fn groups(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Group> {
     let step_ns = verdict.step.unprofiled.ns;
     [
-        (LineKind::Waiting, "report-group-waiting"),
         (LineKind::Working, "report-group-working"),
+        (LineKind::Waiting, "report-group-waiting"),
         (LineKind::Rest, "report-group-rest"),
     ]
     .into_iter()
@@ -117,7 +116,7 @@ pub(super) fn groups(t: &Tongues<'_>, verdict: &Verdict) -> Vec<Group> {
 
 /// A share as a column of the ledger sets it.
 pub(crate) fn column(t: &Tongues<'_>, share: f64) -> Both {
-    t.say(|c| c.quantity(&quantity::share_in_column(share)))
+    t.say(|c| c.share_in_column(share))
 }
 
 fn row(t: &Tongues<'_>, line: &Line, step: &Step) -> Row {

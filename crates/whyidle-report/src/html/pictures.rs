@@ -13,7 +13,7 @@ use super::colours::class;
 use super::data::shortened;
 use super::spans::{Span, set};
 use crate::experiment::{differential, fix, gpu_time};
-use crate::{Catalog, Document, FleetReport};
+use crate::{Document, FleetReport};
 
 /// Lines of a difference that are drawn: the largest.
 const LINES: usize = 12;
@@ -32,14 +32,10 @@ pub(crate) fn of(t: &Tongues<'_>, document: &Document<'_>) -> String {
     }
 }
 
-/// `−12 %`.
-fn signed(c: &Catalog, share: f64) -> String {
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", c.share(share.abs()))
-}
-
 fn interval(t: &Tongues<'_>, low: f64, high: f64) -> Both {
-    t.say(|c| c.format("html-interval", &[("low", signed(c, low).into()), ("high", signed(c, high).into())]))
+    t.say(|c| {
+        c.format("html-interval", &[("low", c.difference(low).into()), ("high", c.difference(high).into())])
+    })
 }
 
 /// The colour of an effect: shorter steps, longer ones, or neither for certain.
@@ -54,7 +50,7 @@ fn colour(effect: &Effect) -> &'static str {
 /// The span of a share that steps or a metric changed by, with its interval where it was proven.
 fn changed(t: &Tongues<'_>, name: Both, share: f64, range: Option<(f64, f64)>, class: &'static str) -> Span {
     let says = range.map_or_else(Both::default, |(low, high)| interval(t, low, high));
-    Span { name, value: share, range, figure: t.say(|c| signed(c, share)), says, class }
+    Span { name, value: share, range, figure: t.say(|c| c.difference(share)), says, class }
 }
 
 /// The span of a proven effect.

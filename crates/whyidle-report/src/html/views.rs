@@ -66,6 +66,8 @@ pub(crate) struct Page {
 /// How the steps differ.
 pub(crate) struct StepsView {
     pub(crate) said: Vec<Both>,
+    /// Of the traced steps, where `said` is of others.
+    pub(crate) traced: Vec<Both>,
     pub(crate) has_chart: bool,
 }
 
@@ -202,26 +204,15 @@ fn timeline_title(t: &Tongues<'_>, shown: &whyidle_analysis::timeline::Timeline)
     })
 }
 
-/// How the steps differ: those of the run where it timed them, else the traced ones.
+/// How the steps differ: those of the run where it timed them, and the traced ones.
 fn steps(t: &Tongues<'_>, step: &Step, drawn: &Drawn) -> Option<StepsView> {
-    let lengths = if drawn.steps.is_empty() { &step.traced_each_ns } else { &drawn.steps };
+    let is_run = !drawn.steps.is_empty();
+    let lengths = if is_run { &drawn.steps } else { &step.traced_each_ns };
     if lengths.is_empty() {
         return None;
     }
-    let mut sorted = lengths.clone();
-    sorted.sort_unstable();
-    let first = if drawn.steps.is_empty() { step.first } else { 0 };
-    let mut said = vec![t.say(|c| {
-        let time = |ns: i64| FluentValue::from(c.time(ns));
-        let spread = [
-            ("count", FluentValue::from(lengths.len() as f64)),
-            ("first", FluentValue::from(first.to_string())),
-            ("shortest", time(sorted[0])),
-            ("median", time(crate::label::median(&sorted))),
-            ("longest", time(sorted[sorted.len() - 1])),
-        ];
-        c.format("report-step-spread", &spread)
-    })];
+    let first = if is_run { 0 } else { step.first };
+    let mut said = vec![spread(t, lengths, first)];
     if let Some(found) = whyidle_analysis::distribution::outliers(lengths) {
         said.push(t.say(|c| {
             let named: Vec<String> = found
@@ -248,14 +239,38 @@ fn steps(t: &Tongues<'_>, step: &Step, drawn: &Drawn) -> Option<StepsView> {
             text
         }));
     }
-    if drawn.steps.is_empty() {
-        said.push(t.say(|c| {
+    let mut traced = Vec::new();
+    if !step.traced_each_ns.is_empty() {
+        let host = t.say(|c| {
             let time = |ns: i64| FluentValue::from(c.time(ns));
             let args = [("span", time(step.host_span_ns)), ("ahead", time(step.host_ahead_ns))];
             c.format("report-step-host", &args)
-        }));
+        });
+        if is_run {
+            traced.push(spread(t, &step.traced_each_ns, step.first));
+            traced.push(host);
+        } else {
+            said.push(host);
+        }
     }
-    Some(StepsView { said, has_chart: lengths.len() >= super::data::FEWEST_STEPS })
+    Some(StepsView { said, traced, has_chart: lengths.len() >= super::data::FEWEST_STEPS })
+}
+
+/// Shortest, median and longest of `lengths`, ns, whose first has the number `first`.
+fn spread(t: &Tongues<'_>, lengths: &[i64], first: i64) -> Both {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    t.say(|c| {
+        let time = |ns: i64| FluentValue::from(c.time(ns));
+        let spread = [
+            ("count", FluentValue::from(lengths.len() as f64)),
+            ("first", FluentValue::from(first.to_string())),
+            ("shortest", time(sorted.first().copied().unwrap_or(0))),
+            ("median", time(crate::label::median(&sorted))),
+            ("longest", time(sorted.last().copied().unwrap_or(0))),
+        ];
+        c.format("report-step-spread", &spread)
+    })
 }
 
 pub(crate) fn notes(t: &Tongues<'_>, quality: &[whyidle_diagnosis::QualityNote]) -> Vec<NoteView> {

@@ -46,6 +46,7 @@ pub(crate) fn refusal_value(refusal: &Refusal, catalog: &Catalog) -> Value {
 
 /// As [`render_json`], not yet printed.
 pub(crate) fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
+    let step_ns = verdict.step.unprofiled.ns;
     json!({
         "schema": SCHEMA,
         "tool": tool(),
@@ -58,9 +59,9 @@ pub(crate) fn value(verdict: &Verdict, catalog: &Catalog) -> Value {
         "run": verdict.run.as_ref().map(run),
         "ranks": verdict.ranks.iter().map(|entry| rank(catalog, entry)).collect::<Vec<_>>(),
         "verdict": ruling(verdict, catalog),
-        "findings": verdict.findings.iter().map(|entry| finding(catalog, entry)).collect::<Vec<_>>(),
-        "ladder": verdict.ladder.iter().map(rung).collect::<Vec<_>>(),
-        "what_if": verdict.what_if.iter().map(|entry| answer(catalog, entry)).collect::<Vec<_>>(),
+        "findings": verdict.findings.iter().map(|entry| finding(catalog, entry, step_ns)).collect::<Vec<_>>(),
+        "ladder": verdict.ladder.iter().map(|entry| rung(entry, step_ns)).collect::<Vec<_>>(),
+        "what_if": verdict.what_if.iter().map(|entry| answer(catalog, entry, step_ns)).collect::<Vec<_>>(),
         "critical_path": verdict.critical_path.as_ref().map(critical_path),
         "replay": verdict.replay.as_ref().map(|replay| json!({
             "error": rounded(replay.error),

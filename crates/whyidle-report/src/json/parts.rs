@@ -54,6 +54,7 @@ pub(super) fn line(catalog: &Catalog, line: &Line) -> Value {
     };
     json!({
         "id": line.id,
+        "label": catalog.line(line.id),
         "kind": kind,
         "traced_ns": line.traced_ns,
         "ms": ms(line.unprofiled.ns),
@@ -79,15 +80,16 @@ pub(super) fn run(run: &RunLedger) -> Value {
     json!({ "watched_ns": run.watched_ns, "lines": run.lines.iter().map(line).collect::<Vec<_>>() })
 }
 
-pub(super) fn finding(catalog: &Catalog, finding: &Finding) -> Value {
+pub(super) fn finding(catalog: &Catalog, finding: &Finding, step_ns: i64) -> Value {
     json!({
         "cause": finding.cause,
+        "label": catalog.cause(finding.cause),
         "rank": finding.rank,
         "cost_ms": ms(finding.cost.ns),
         "low_ms": ms(finding.cost.low_ns),
         "high_ms": ms(finding.cost.high_ns),
         "share": rounded(finding.share),
-        "gain": finding.gain.as_ref().map(gain),
+        "gain": finding.gain.as_ref().map(|found| gain(found, step_ns)),
         "evidence": finding.evidence.iter().map(|entry| evidence(catalog, entry)).collect::<Vec<_>>(),
         "remedy": {
             "summary": text(catalog, &finding.remedy.summary),
@@ -97,24 +99,26 @@ pub(super) fn finding(catalog: &Catalog, finding: &Finding) -> Value {
     })
 }
 
-fn gain(gain: &Gain) -> Value {
+/// `step_ns` is today's step.
+fn gain(gain: &Gain, step_ns: i64) -> Value {
     json!({
         "step_ms_after": ms(gain.step_after.ns),
         "low_ms": ms(gain.step_after.low_ns),
         "high_ms": ms(gain.step_after.high_ns),
+        "saved": rounded(gain.saved(step_ns)),
         "method": gain.method.id(),
         "change": change(&gain.change),
         "next_limit": gain.next_limit,
     })
 }
 
-pub(super) fn rung(rung: &Rung) -> Value {
-    let mut value = gain(&rung.gain);
+pub(super) fn rung(rung: &Rung, step_ns: i64) -> Value {
+    let mut value = gain(&rung.gain, step_ns);
     value["cause"] = json!(rung.cause);
     value
 }
 
-pub(super) fn answer(catalog: &Catalog, answer: &Answer) -> Value {
+pub(super) fn answer(catalog: &Catalog, answer: &Answer, step_ns: i64) -> Value {
     let gain = answer.gain.as_ref();
     json!({
         "asked": answer.asked,
@@ -124,6 +128,7 @@ pub(super) fn answer(catalog: &Catalog, answer: &Answer) -> Value {
         "step_ms_after": gain.map(|gain| ms(gain.step_after.ns)),
         "low_ms": gain.map(|gain| ms(gain.step_after.low_ns)),
         "high_ms": gain.map(|gain| ms(gain.step_after.high_ns)),
+        "saved": gain.map(|gain| rounded(gain.saved(step_ns))),
         "method": gain.map(|gain| gain.method.id()),
         "next_limit": gain.map(|gain| gain.next_limit),
         "notes": answer.notes.iter().map(|note| text(catalog, note)).collect::<Vec<_>>(),

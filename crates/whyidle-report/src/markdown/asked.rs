@@ -1,7 +1,7 @@
 //! The ladder, the answers to what-ifs, and the critical path, as tables.
 
 use super::set::{code, prose, table};
-use crate::{Catalog, quantity};
+use crate::Catalog;
 use whyidle_diagnosis::{Answer, Verdict};
 
 /// The best order of changes; nothing where there is but one.
@@ -21,7 +21,7 @@ pub(super) fn ladder(verdict: &Verdict, catalog: &Catalog) -> Option<String> {
         .enumerate()
         .map(|(at, rung)| {
             vec![
-                prose(&catalog.rung(rung, at == 0)),
+                prose(&catalog.rung(verdict, rung, at == 0)),
                 catalog.step_after(&rung.gain),
                 catalog.saved(&rung.gain, verdict.step.unprofiled.ns),
                 catalog.method_and_range(&rung.gain),
@@ -73,7 +73,7 @@ pub(super) fn critical_path(verdict: &Verdict, catalog: &Catalog) -> Option<Stri
     ];
     let row = |name: String, ns: i64| {
         let share = ns as f64 / path.length_ns.max(1) as f64;
-        vec![name, catalog.quantity(&quantity::share_in_column(share)), catalog.time_like(ns, path.length_ns)]
+        vec![name, catalog.share_in_column(share), catalog.time_like(ns, path.length_ns)]
     };
     let parts = path.parts.iter().map(|part| row(catalog.path_part(part.id), part.ns));
     let names = path.names.iter().map(|name| row(code(&name.name), name.ns));

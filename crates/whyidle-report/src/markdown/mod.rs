@@ -6,7 +6,7 @@ mod folded;
 mod set;
 
 use crate::{
-    Catalog, ledger, quantity, run,
+    Catalog, ledger, run,
     text::{head::subject, tail::quality_text},
 };
 use fluent_bundle::FluentValue;
@@ -72,7 +72,7 @@ fn ledger_table(verdict: &Verdict, catalog: &Catalog) -> String {
         .map(|row| {
             vec![
                 row.label.clone(),
-                catalog.quantity(&quantity::share_in_column(row.share)),
+                catalog.share_in_column(row.share),
                 catalog.time_like(row.ns, verdict.step.unprofiled.ns),
                 prose(&row.details.join(" · ")),
             ]
@@ -91,7 +91,7 @@ fn run_table(verdict: &Verdict, catalog: &Catalog) -> Option<String> {
         (catalog.word("report-column-detail"), false),
     ];
     let row = |row: run::Row| {
-        let share = catalog.quantity(&quantity::share_in_column(row.share));
+        let share = catalog.share_in_column(row.share);
         vec![row.label, share, catalog.time_like(row.ns, ledger.watched_ns), prose(&row.details.join(" · "))]
     };
     let rows: Vec<Vec<String>> = run::rows(ledger, catalog, false).into_iter().map(row).collect();

@@ -14,8 +14,7 @@ pub(super) struct Writer<'a> {
 
 impl Writer<'_> {
     pub(super) fn bytes(&self, bytes: f64) -> String {
-        let text = self.catalog.arg(&Arg::Bytes(bytes.abs().round() as i64));
-        if bytes <= -0.5 { format!("−{text}") } else { text }
+        self.catalog.arg(&Arg::Bytes(bytes.round() as i64))
     }
 
     /// Bytes with their sign.
@@ -28,7 +27,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn time_range(&self, low_ns: i64, high_ns: i64) -> String {
-        self.catalog.quantity(&quantity::time_range(low_ns, high_ns))
+        self.catalog.time_range(low_ns, high_ns)
     }
 
     pub(super) fn count(&self, count: u64) -> String {
@@ -40,8 +39,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn share(&self, share: f64) -> String {
-        let text = self.catalog.arg(&Arg::Share(share.abs()));
-        if share < 0.0 { format!("−{text}") } else { text }
+        self.catalog.share(share)
     }
 
     pub(super) fn say(&self, key: &str, args: &[(&str, String)]) -> String {

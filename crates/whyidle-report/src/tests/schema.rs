@@ -68,6 +68,7 @@ fn without_texts(value: &mut Value) {
             if fields.contains_key("msg") {
                 fields.remove("text");
             }
+            fields.remove("label");
             fields.values_mut().for_each(without_texts);
         }
         Value::Array(items) => items.iter_mut().for_each(without_texts),

@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, Role};
 use super::wrap::shortened;
-use crate::{Catalog, quantity};
+use crate::Catalog;
 use fluent_bundle::FluentValue;
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{Answer, CriticalPath, Verdict};
@@ -123,7 +123,7 @@ pub(super) fn write_path(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdi
 
 fn cells(catalog: &Catalog, path: &CriticalPath, ns: i64, name: String) -> [String; 3] {
     let share = ns as f64 / path.length_ns.max(1) as f64;
-    [catalog.quantity(&quantity::share_in_column(share)), catalog.time_like(ns, path.length_ns), name]
+    [catalog.share_in_column(share), catalog.time_like(ns, path.length_ns), name]
 }
 
 fn widest(parts: &[[String; 3]], names: &[[String; 3]], column: usize) -> usize {

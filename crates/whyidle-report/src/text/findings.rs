@@ -17,7 +17,8 @@ const TEXT: usize = 5;
 
 /// A finding in words.
 struct Entry<'a> {
-    finding: &'a Finding,
+    /// Whose summary and grounds follow.
+    finding: Option<&'a Finding>,
     proposal: String,
     step: String,
     saved: String,
@@ -25,7 +26,7 @@ struct Entry<'a> {
 }
 
 /// First the ladder, each step on top of those before it; then what is worth it by itself. With `-v` every finding by
-/// itself, and the ladder in a line.
+/// itself, and the ladder below them.
 pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, verbose: bool) {
     let step_ns = verdict.step.unprofiled.ns;
     let worth = |finding: &&Finding| {
@@ -34,15 +35,7 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
             || finding.share >= if finding.gain.is_some() { COSTLY } else { WORTH_SHOWING }
     };
     let rungs: &[Rung] = if verbose { &[] } else { &verdict.ladder };
-    let mut entries: Vec<Entry<'_>> = rungs
-        .iter()
-        .enumerate()
-        .filter_map(|(at, rung)| {
-            let finding = verdict.findings.iter().find(|finding| finding.cause == rung.cause)?;
-            let proposal = catalog.on_rank(catalog.rung(rung, at == 0), finding, verdict.subject.ranks);
-            Some(gain_entry(catalog, verdict, finding, &rung.gain, proposal))
-        })
-        .collect();
+    let mut entries = if verbose { Vec::new() } else { self::rungs(catalog, verdict) };
     let shown = if verbose { usize::MAX } else { SHOWN };
     let on_ladder = |finding: &&Finding| rungs.iter().any(|rung| rung.cause == finding.cause);
     let others = verdict.findings.iter().filter(|finding| !on_ladder(finding)).filter(worth);
@@ -57,48 +50,50 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
         entry
     }));
     if !entries.is_empty() {
-        write_entries(canvas, catalog, &entries, verbose);
+        write_entries(canvas, catalog, "report-what-to-change", &entries, verbose);
     }
     if verbose && verdict.ladder.len() > 1 {
-        canvas.to(2).flow(Role::Plain, &in_order(catalog, &verdict.ladder));
+        let mut rungs = self::rungs(catalog, verdict);
+        rungs.iter_mut().for_each(|rung| rung.finding = None);
+        write_entries(canvas, catalog, "report-in-this-order", &rungs, false);
     }
-    let hidden = verdict.findings.len() - entries.len();
+    let shown = entries.iter().filter(|entry| entry.finding.is_some()).count();
+    let hidden = verdict.findings.len() - shown;
     if hidden > 0 {
         let hidden = [("count", FluentValue::from(hidden as f64))];
         canvas.to(2).flow(Role::Faint, &catalog.format("report-more-findings", &hidden));
     }
 }
 
-/// `One after the other: num_workers 2 → 8: 58 ms, then torch.compile: 46 ms.`
-fn in_order(catalog: &Catalog, ladder: &[Rung]) -> String {
-    let rungs: Vec<String> = ladder
-        .iter()
-        .enumerate()
-        .map(|(at, rung)| {
-            let args = [
-                ("what", FluentValue::from(catalog.rung(rung, at == 0))),
-                ("step", FluentValue::from(catalog.step_after(&rung.gain))),
-            ];
-            catalog.format("report-rung", &args)
-        })
-        .collect();
-    catalog.format("report-ladder", &[("rungs", FluentValue::from(catalog.list(&rungs)))])
+/// Each step of the ladder, on top of those before it. One that is no finding by itself has nothing below it.
+fn rungs<'a>(catalog: &Catalog, verdict: &'a Verdict) -> Vec<Entry<'a>> {
+    let entry = |(at, rung): (usize, &'a Rung)| {
+        let finding = verdict.findings.iter().find(|finding| finding.cause == rung.cause);
+        gain_entry(catalog, verdict, finding, &rung.gain, catalog.rung(verdict, rung, at == 0))
+    };
+    // No advice for its own sake.
+    let ladder = if verdict.findings.is_empty() { &[][..] } else { &verdict.ladder };
+    ladder.iter().enumerate().map(entry).collect()
 }
 
 fn entry<'a>(catalog: &Catalog, verdict: &Verdict, finding: &'a Finding) -> Entry<'a> {
     let proposal = catalog.proposal(finding, verdict.subject.ranks);
     match &finding.gain {
-        Some(gain) => gain_entry(catalog, verdict, finding, gain, proposal),
-        None => {
-            Entry { finding, proposal, step: String::new(), saved: String::new(), how: catalog.cost(finding) }
-        }
+        Some(gain) => gain_entry(catalog, verdict, Some(finding), gain, proposal),
+        None => Entry {
+            finding: Some(finding),
+            proposal,
+            step: String::new(),
+            saved: String::new(),
+            how: catalog.cost(finding),
+        },
     }
 }
 
 fn gain_entry<'a>(
     catalog: &Catalog,
     verdict: &Verdict,
-    finding: &'a Finding,
+    finding: Option<&'a Finding>,
     gain: &Gain,
     proposal: String,
 ) -> Entry<'a> {
@@ -111,13 +106,13 @@ fn gain_entry<'a>(
     }
 }
 
-fn write_entries(canvas: &mut Canvas, catalog: &Catalog, entries: &[Entry<'_>], verbose: bool) {
+fn write_entries(canvas: &mut Canvas, catalog: &Catalog, title: &str, entries: &[Entry<'_>], verbose: bool) {
     let (step_word, saved_word) = (catalog.word("report-step"), catalog.word("report-saved"));
     let widest = |width: fn(&Entry<'_>) -> usize| entries.iter().map(width).max().unwrap_or(0);
     let step = widest(|entry| entry.step.width()).max(step_word.width());
     let saved = widest(|entry| entry.saved.width()).max(saved_word.width());
     let how = widest(|entry| entry.how.width());
-    let title = catalog.word("report-what-to-change");
+    let title = catalog.word(title);
     let proposal = widest(|entry| entry.proposal.width()).max(title.width().saturating_sub(TEXT - 2));
 
     let step_end = TEXT + proposal + 3 + step;
@@ -142,16 +137,17 @@ fn write_entries(canvas: &mut Canvas, catalog: &Catalog, entries: &[Entry<'_>], 
             canvas.flow(Role::Strong, &entry.proposal);
             canvas.to(TEXT).flow(Role::Gain, &in_one_line(catalog, entry));
         }
-        canvas.to(TEXT).flow(Role::Plain, &catalog.message(&entry.finding.remedy.summary));
+        let Some(finding) = entry.finding else { continue };
+        canvas.to(TEXT).flow(Role::Plain, &catalog.message(&finding.remedy.summary));
         if verbose {
-            write_grounds(canvas, catalog, entry.finding);
+            write_grounds(canvas, catalog, finding);
         }
     }
 }
 
 /// `step 57 ms · saves 70 % · replay, 55–61 ms`, where the table is too wide.
 fn in_one_line(catalog: &Catalog, entry: &Entry<'_>) -> String {
-    if entry.finding.gain.is_none() {
+    if entry.step.is_empty() {
         return entry.how.clone();
     }
     let args = [

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     Catalog,
     ledger::{Row, complete, folded},
-    quantity,
 };
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::{LineKind, Verdict};
@@ -80,7 +79,7 @@ fn columns(width: usize, catalog: &Catalog, rows: &[Row], step_ns: i64, title: &
 }
 
 fn share(catalog: &Catalog, share: f64) -> String {
-    catalog.quantity(&quantity::share_in_column(share))
+    catalog.share_in_column(share)
 }
 
 /// With `-v`: a line for work, waiting and the rest as wholes.

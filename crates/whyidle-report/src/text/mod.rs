@@ -16,7 +16,7 @@ mod wrap;
 use crate::Catalog;
 pub(crate) use canvas::{Canvas, Role};
 use fluent_bundle::FluentValue;
-pub use items::{Item, Mark, render_items};
+pub use items::{Item, Mark, items_json, items_markdown, render_items};
 pub use ledger::bar;
 pub(crate) use ledger::title as ledger_title;
 use whyidle_diagnosis::{Refusal, Verdict};

@@ -114,7 +114,7 @@ pub(crate) fn cells(catalog: &Catalog, rank: &RankVerdict) -> [String; 7] {
     [
         rank.rank.to_string(),
         catalog.time(step),
-        catalog.quantity(&quantity::share_in_column(rank.working_share)),
+        catalog.share_in_column(rank.working_share),
         late.map_or_else(|| "–".to_owned(), |late| last(late.last, late.of)),
         time(late.map(|late| late.waited_ns)),
         time(late.map(|late| late.caused_ns)),

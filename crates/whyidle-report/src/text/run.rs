@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, Role};
 use super::wrap::shortened;
-use crate::{Catalog, quantity, run};
+use crate::{Catalog, run};
 use unicode_width::UnicodeWidthStr;
 use whyidle_diagnosis::Verdict;
 
@@ -10,7 +10,7 @@ pub(super) fn write(canvas: &mut Canvas, catalog: &Catalog, verdict: &Verdict, v
     let Some(ledger) = run::shown(verdict, verbose) else { return };
     let rows = run::rows(ledger, catalog, verbose);
     canvas.to(2).flow(Role::Strong, &run::title(ledger, catalog));
-    let share = |share: f64| catalog.quantity(&quantity::share_in_column(share));
+    let share = |share: f64| catalog.share_in_column(share);
     let widest =
         |words: &dyn Fn(&run::Row) -> String| rows.iter().map(|row| words(row).width()).max().unwrap_or(0);
     let label_end = 2 + widest(&|row| row.label.clone());

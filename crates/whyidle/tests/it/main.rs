@@ -37,6 +37,7 @@ mod top;
 mod torch;
 mod trying;
 mod verdicts;
+mod walk;
 mod watching;
 mod what_if;
 mod written;

@@ -9,7 +9,7 @@ use crate::support::{root, run, whyidle};
 const HISTORY: &str = "crates/whyidle/tests/experiments/history.db";
 
 /// A server on a free port; it ends with this.
-struct Served(Child, String);
+pub(crate) struct Served(Child, String);
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -18,7 +18,7 @@ impl Drop for Served {
     }
 }
 
-fn serve(dir: &str, more: &[&str]) -> Served {
+pub(crate) fn serve(dir: &str, more: &[&str]) -> Served {
     let mut arguments = vec!["serve", dir, "--db", HISTORY, "--listen", "127.0.0.1:0"];
     arguments.extend(more);
     let mut child = whyidle(&arguments).stderr(Stdio::piped()).spawn().unwrap();
@@ -30,7 +30,7 @@ fn serve(dir: &str, more: &[&str]) -> Served {
 }
 
 impl Served {
-    fn get(&self, path: &str, more: &str) -> String {
+    pub(crate) fn get(&self, path: &str, more: &str) -> String {
         let mut stream = TcpStream::connect(&self.1).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{more}\r\n", self.1).unwrap();
         let mut answer = Vec::new();

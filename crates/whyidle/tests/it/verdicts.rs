@@ -61,6 +61,8 @@ fn without_texts(mut report: Value) -> Value {
                 if members.contains_key("msg") {
                     members.remove("text");
                 }
+                // Names in words.
+                members.remove("label");
                 members.values_mut().for_each(strip);
             }
             Value::Array(items) => items.iter_mut().for_each(strip),
