@@ -52,13 +52,13 @@ pub(crate) struct TokenizeOptions {
     #[arg(long, value_name = "TOKENS", value_parser = tokens)]
     shard_size: Option<u64>,
     /// Read the inputs as this kind, whatever they look like
-    #[arg(long = "as", value_enum, value_name = "KIND")]
+    #[arg(long = "as", value_enum, value_name = "KIND", hide_short_help = true)]
     kind: Option<InputKind>,
     /// Take a text file as one document, not each line
     #[arg(long)]
     whole: bool,
     /// Threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=4096), hide_short_help = true)]
     threads: Option<usize>,
     /// Stop at the first line that cannot be used, instead of counting it
     #[arg(long)]

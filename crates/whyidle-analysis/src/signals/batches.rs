@@ -60,10 +60,11 @@ pub fn batches(table: &Table, workers: &[u32]) -> Option<Batches> {
     })
 }
 
-/// Sampled faster than batches come, a batch that is written in parts is seen in parts: growths between two rests are one.
+/// Sampled much faster than batches come, a batch that is written in parts is seen in parts: growths between two rests are
+/// one. Unless two samples of three see none, parts of one batch cannot be told from the next.
 fn bursts(growths: Vec<Growth>) -> Vec<Growth> {
     let rests = growths.iter().filter(|growth| growth.bytes <= 0.0).count();
-    if 2 * rests <= growths.len() {
+    if 3 * rests <= 2 * growths.len() {
         return growths;
     }
     let mut out: Vec<Growth> = Vec::with_capacity(growths.len());
