@@ -143,7 +143,12 @@ fn nothing_is_left_behind() {
     let dir =
         found.out.lines().find_map(|line| line.strip_prefix("KINETO_IPC_SOCKET_DIR=")).unwrap().to_owned();
     assert!(!Path::new(&dir).exists(), "{dir}");
-    assert!(leftovers() <= before || before == 0, "temporary folders are left");
+    // Other tests have folders of their own for a while.
+    let is_clean = (0..300).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        leftovers() <= before
+    });
+    assert!(is_clean || before == 0, "temporary folders are left");
 }
 
 fn leftovers() -> usize {
