@@ -88,7 +88,7 @@ pub(super) fn quantum(growths: &[Growth]) -> Option<f64> {
         gained > AGAINST_SMOOTH + tried.ln() && gained - rival > AGAINST_OTHERS.max(of_gain * gained);
     (is_clear
         && (SMALLEST..=LARGEST).contains(&found)
-        && are_whole(&seen, found)
+        && adds_up(growths, found)
         && !is_multiple(&seen, weight, found)
         && (!is_even || varies(&seen, found)))
     .then_some(found)
@@ -120,23 +120,33 @@ fn is_multiple(seen: &[Growth], weight: f64, quantum: f64) -> bool {
     })
 }
 
-/// Batches near which a growth is so many.
-fn whole(growth: &Growth, quantum: f64) -> Option<u32> {
-    let count = growth.bytes / quantum;
+/// So many batches, where bytes are near a whole number of them.
+fn count(bytes: f64, quantum: f64) -> Option<u32> {
+    let count = bytes / quantum;
     (count > 0.5 && (count - count.round()).abs() < 0.125).then_some(count.round() as u32)
 }
 
-/// No more growths are cut within a batch than was tried: of more, the quantum is one part of a batch.
-fn are_whole(seen: &[Growth], quantum: f64) -> bool {
-    let cut = seen.iter().filter(|growth| whole(growth, quantum).is_none()).count() as f64;
-    cut <= CUT[CUT.len() - 1] * seen.len() as f64
+/// Sums of consecutive growths are whole about as often as single ones, for only their ends can be cut. Those of one part
+/// of a batch are not: the other parts come between.
+fn adds_up(growths: &[Growth], quantum: f64) -> bool {
+    const MOST_SUMMED: usize = 8;
+    let grown: Vec<f64> = growths.iter().map(|growth| growth.bytes).filter(|bytes| *bytes > 0.0).collect();
+    let share = |summed: usize| {
+        let sums = grown.windows(summed).map(|some| some.iter().sum::<f64>());
+        let (all, whole) = sums.fold((0_u32, 0_u32), |(all, whole), bytes| {
+            (all + 1, whole + u32::from(count(bytes, quantum).is_some()))
+        });
+        f64::from(whole) / f64::from(all.max(1))
+    };
+    let single = share(1);
+    (2..=MOST_SUMMED.min(grown.len())).all(|summed| 2.0 * share(summed) >= single)
 }
 
 /// Growths are of enough different counts. Sampled in step with the program they are of two, one batch apart or two, and
 /// any quantum that divides both is as good as another.
 fn varies(seen: &[Growth], quantum: f64) -> bool {
     const COUNTS: usize = 3;
-    let mut counts: Vec<u32> = seen.iter().filter_map(|growth| whole(growth, quantum)).collect();
+    let mut counts: Vec<u32> = seen.iter().filter_map(|growth| count(growth.bytes, quantum)).collect();
     counts.sort_unstable();
     let often: Vec<u32> =
         counts.chunk_by(|a, b| a == b).filter(|same| same.len() >= 2).map(|same| same[0]).collect();
