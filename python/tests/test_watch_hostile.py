@@ -129,7 +129,7 @@ def test_a_full_disk_costs_the_recording_and_not_the_words(capsys, monkeypatch):
     monkeypatch.setattr(recording, "merge", full)
     train("out", report=True, lang="en", log=False)
     said = capsys.readouterr().err
-    assert "No space left on device" in said and "no verdict" in said and "ms each" in said
+    assert "No space left on device" in said and "no verdict" in said and "s each: mean of" in said
 
 
 def test_a_verdict_that_cannot_be_read_is_said(capsys, monkeypatch):
