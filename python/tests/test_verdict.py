@@ -95,7 +95,7 @@ def test_both_languages_and_a_notebook():
     assert "step" in english.sentence and "单步" in chinese.sentence
     for verdict in (english, chinese):
         page = verdict._repr_html_()
-        assert verdict["ledger"][0]["label"]["text"] in page and page.count("<tr>") > 3 and "<script" not in page
+        assert verdict["ledger"][0]["label"] in page and page.count("<tr>") > 3 and "<script" not in page
         assert "<th>traced_ns</th>" in verdict.ledger._repr_html_()
     assert "<b>" not in whyidle.Table([{"a": "<b>"}], {"a": "O"})._repr_html_()
 
