@@ -69,7 +69,8 @@ def analyze(
         for at, digest in enumerate(digests):
             if digest is not None:
                 (Path(folder) / f"{at:06}.gz").write_bytes(digest)
-        return json.loads(_run(program, ["merge", folder, "--format", "json", "--lang", language]))
+        verdict: dict[str, Any] = json.loads(_run(program, ["merge", folder, "--format", "json", "--lang", language]))
+        return verdict
 
 
 def _program(binary: str | os.PathLike[str] | None) -> Path:
