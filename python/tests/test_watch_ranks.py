@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 import whyidle  # noqa: E402
 
 SCRIPT = """
-import os, sys
+import atexit, os, sys
 import torch, torch.distributed as dist
 import whyidle
 
@@ -48,6 +48,11 @@ def train(rank, out, sample, steps):
     print("verdict" if watch.verdict else "none", "refused" if watch.refusal else "", flush=True)
     assert watch.faults.count == 0, watch.faults.first
     dist.destroy_process_group()
+    # What runs at exit runs; the interpreter is not taken down. A thread of gloo may still hold the last tensor, and where
+    # it lets go of it meanwhile PyTorch aborts, with whyidle or without (pytorch/pytorch#179291).
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(0)
 
 if __name__ == "__main__":
     out, sample, steps = sys.argv[1], sys.argv[2] == "sample", int(sys.argv[3])
