@@ -9,9 +9,11 @@ EXAMPLE := examples/starved-by-two-workers
 # A Python with PyTorch, for the tests of attach and run.
 VENV := $(CURDIR)/target/test-venv
 TEST_PYTHON := $(VENV)/bin/python
+# Tools that link against an old C library.
+PACKAGING := $(CURDIR)/target/package-venv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-tokenize bench-feed bench-feed-gpu bench-watch book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-experiments bench-tokenize bench-feed bench-feed-gpu bench-watch package book accept
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +84,10 @@ bench-fix: $(VENV)/ready ## whether fix finds the best change of five programs w
 	$(CARGO) build --locked --release --package whyidle
 	$(TEST_PYTHON) bench/fix.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" --python $(TEST_PYTHON) $(ARGS)
 
+bench-experiments: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what compare and fix find on real programs on a GPU; ARGS=--small for a try without one
+	$(CARGO) build --locked --release --package whyidle
+	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/experiments.py --program "$${CARGO_TARGET_DIR:-target}/release/whyidle" $(ARGS)
+
 bench-watching: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what watching costs the watcher and the watched program; ARGS=--small for a try
 	$(CARGO) build --locked --release --package whyidle
 	$(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching.py --whyidle $${CARGO_TARGET_DIR:-target}/release/whyidle $(ARGS)
@@ -105,6 +111,14 @@ bench-feed-gpu: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## the same parts be
 bench-watch: $(if $(WHYIDLE_TEST_PYTHON),,$(VENV)/ready) ## what whyidle.watch() costs a training loop; ARGS="--device cuda --launch-bound"
 	$(CARGO) build --locked --release --package whyidle
 	PATH="$$(realpath $${CARGO_TARGET_DIR:-target})/release:$$PATH" PYTHONPATH=python $(or $(WHYIDLE_TEST_PYTHON),$(TEST_PYTHON)) bench/watching_in_loop.py $(ARGS)
+
+package: $(PACKAGING)/ready ## archive and wheel for x86-64 Linux, glibc 2.28 and newer, in target/package; half an hour
+	$(PACKAGING)/bin/python packaging/package.py $(ARGS)
+
+$(PACKAGING)/ready: packaging/requirements.txt
+	python3 -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
+	touch $@
 
 book: ## the pages of docs/ for the browser, in target/book; needs mdbook
 	mdbook build docs/en

@@ -17,6 +17,7 @@ mod layering;
 mod licences;
 mod logs;
 mod memory;
+mod packages;
 mod pages;
 mod plan;
 mod quick_look;

@@ -1,0 +1,28 @@
+"""Text made of invented words, and a byte-level BPE trained on it once."""
+
+import os
+import random
+import tempfile
+
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+PATH = os.path.join(tempfile.gettempdir(), "whyidle-bench-tokenizer.json")
+RANDOM = random.Random(1)
+WORDS = ["".join(RANDOM.choice("etaoinshrdlucmfwypvbgk") for _ in range(RANDOM.randint(2, 9))) for _ in range(5000)]
+
+
+def text(at: int, words: int) -> str:
+    """Always the same for the same number."""
+    return " ".join(random.Random(at).choices(WORDS, k=words))
+
+
+def tokenizer() -> Tokenizer:
+    """Some 8 000 tokens. Workers may ask at the same time."""
+    if not os.path.exists(PATH):
+        made = Tokenizer(models.BPE())
+        made.pre_tokenizer = pre_tokenizers.ByteLevel()
+        made.train_from_iterator((text(at, 2000) for at in range(50)), trainers.BpeTrainer(vocab_size=8000))
+        part = f"{PATH}.{os.getpid()}"
+        made.save(part)
+        os.replace(part, PATH)
+    return Tokenizer.from_file(PATH)
