@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use whyidle_model::Samples;
 
-use super::mainthread::Reader;
+use super::doing::Reader;
 use of_sample::{Hint, Reading};
 
 /// What a stretch of a run is.
