@@ -218,7 +218,7 @@ impl<'a> Case<'a> {
 
     /// Time per traced step on the ledger's working lines, ns.
     #[must_use]
-    pub fn traced_kernels_ns(&self) -> i64 {
+    pub(crate) fn traced_kernels_ns(&self) -> i64 {
         self.device.ledger.total_of(Kind::Working) / self.steps()
     }
 
@@ -244,7 +244,7 @@ impl<'a> Case<'a> {
 
     /// The step after a change of the fitted replay, ns; `None` where nothing may be predicted.
     #[must_use]
-    pub fn replay_with(&self, change: impl FnOnce(&Program, &mut Lengths)) -> Option<i64> {
+    pub(crate) fn replay_with(&self, change: impl FnOnce(&Program, &mut Lengths)) -> Option<i64> {
         let replayed = self.replay.as_ref().filter(|replayed| replayed.is_usable())?;
         let mut lengths = replayed.lengths.clone();
         change(&replayed.program, &mut lengths);
@@ -254,7 +254,7 @@ impl<'a> Case<'a> {
 
     /// Waiting for loader workers was booked although the traced steps show none: suspected, not seen.
     #[must_use]
-    pub fn is_suspected_loader(&self) -> bool {
+    pub(crate) fn is_suspected_loader(&self) -> bool {
         let seen =
             self.device.ledger.total(Line::DataWorkers) as f64 >= SHOWN * self.device.ledger.length() as f64;
         !seen && self.share(self.line(Line::DataWorkers).ns) > LOADER_PACE
@@ -262,7 +262,7 @@ impl<'a> Case<'a> {
 
     /// Share of the activities of the steps that start before their launch does: clocks that disagree.
     #[must_use]
-    pub fn early_share(&self) -> f64 {
+    pub(crate) fn early_share(&self) -> f64 {
         let early = |busy: &whyidle_analysis::ledger::Busy| {
             let id = busy.piece.activity;
             let launched = self.facts.tree.launch_of(id).map(|call| self.trace.host.start[call.index()]);
@@ -274,7 +274,7 @@ impl<'a> Case<'a> {
 
     /// Share of the kernels of the steps without a length, where the trace's clock is fine enough to give them one.
     #[must_use]
-    pub fn lengthless_share(&self) -> f64 {
+    pub(crate) fn lengthless_share(&self) -> f64 {
         let gpu = &self.trace.gpu;
         if gpu.dur.iter().all(|dur| dur % 1_000 == 0) {
             return 0.0;
@@ -285,19 +285,19 @@ impl<'a> Case<'a> {
 
     /// The loader sets the pace: without more of it, every other remedy gains nothing.
     #[must_use]
-    pub fn is_paced_by_loader(&self) -> bool {
+    pub(crate) fn is_paced_by_loader(&self) -> bool {
         self.share(self.line(Line::DataWorkers).ns) >= LOADER_PACE
     }
 
     /// Neighbouring pipeline stages set the pace, and this is one stage's trace alone.
     #[must_use]
-    pub fn is_paced_by_neighbours(&self) -> bool {
+    pub(crate) fn is_paced_by_neighbours(&self) -> bool {
         self.share(self.point_to_point_ns()) >= NEIGHBOUR_PACE
     }
 
     /// Exposed time in point-to-point transfers, ns per step.
     #[must_use]
-    pub fn point_to_point_ns(&self) -> i64 {
+    pub(crate) fn point_to_point_ns(&self) -> i64 {
         let exposed = self.collectives().iter().map(|u| u.exposed_ns).sum::<i64>().max(1);
         let transfers = self.collectives().iter().filter(|u| u.kind == communication::Kind::SendReceive);
         let part = transfers.map(|u| u.exposed_ns).sum::<i64>() as f64 / exposed as f64;

@@ -12,7 +12,7 @@ use looks::shapes;
 use names::{counts, is_secret_name, is_short_name};
 
 /// Stands for what was taken out.
-pub const REDACTED: &str = "[redacted]";
+pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Options whose value is a name and, after a colon, a password.
 const USERS: [&str; 4] = ["-u", "--user", "--proxy-user", "--userpwd"];

@@ -138,7 +138,7 @@ impl Watch {
 
     /// As [`Watch::new`], with another source of stacks.
     #[must_use]
-    pub fn with_source(
+    pub(crate) fn with_source(
         roots: &[u32],
         recorder: Recorder,
         options: Options,

@@ -35,7 +35,7 @@ impl Lang {
 
     /// The language for a POSIX locale such as `zh_CN.UTF-8` or `C`: English unless it is Chinese.
     #[must_use]
-    pub fn from_locale(locale: &str) -> Self {
+    pub(crate) fn from_locale(locale: &str) -> Self {
         Self::parse(locale).unwrap_or_default()
     }
 

@@ -102,7 +102,7 @@ impl Case<'_> {
 
     /// An event lies in a frame, operator or annotation whose name contains `name`.
     #[must_use]
-    pub fn is_inside(&self, id: HostId, name: &str) -> bool {
+    pub(crate) fn is_inside(&self, id: HostId, name: &str) -> bool {
         let of = |at: HostId| self.trace.names.get(self.trace.host.name[at.index()]);
         self.facts.tree.ancestry(id).any(|at| of(at).contains(name))
     }
