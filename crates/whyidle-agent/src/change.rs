@@ -12,7 +12,7 @@
 
 /// Values after which a false alarm is expected, on average, of a run whose steps do not change: 69 days of one value
 /// a minute.
-pub const FALSE_ALARM_AFTER: f64 = 100_000.0;
+pub(crate) const FALSE_ALARM_AFTER: f64 = 100_000.0;
 /// Reference value: half of the shift, in deviations, that is found fastest.
 const REFERENCE: f64 = 0.5;
 /// Largest score.

@@ -21,7 +21,7 @@ const LAUNCHES: f64 = 0.5;
 pub const UNKNOWN: &str = "unknown";
 
 /// The rows of cards in `table` that came after `after`, ns of Unix time.
-pub fn card_rows(table: &Table, after: i64) -> impl Iterator<Item = CardRow> + '_ {
+pub(crate) fn card_rows(table: &Table, after: i64) -> impl Iterator<Item = CardRow> + '_ {
     let from = table.t.partition_point(|t| *t <= after);
     (from..table.len()).filter_map(move |row| {
         let number = |column: &str| table.number(column, row);

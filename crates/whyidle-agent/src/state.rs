@@ -10,13 +10,13 @@ use crate::change::Detector;
 use crate::facts::Facts;
 
 /// Facts of a run that are kept: what a change is compared with.
-pub const MOST_FACTS: usize = 16;
+pub(crate) const MOST_FACTS: usize = 16;
 /// Time between two samples of a card that is counted at most: nobody knows what was in a longer gap.
-pub const LONGEST_GAP: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_GAP: Duration = Duration::from_secs(30);
 
 /// The reasons by which a clock is held down, as bits of NVML. (The software power cap is the normal state of a busy
 /// card and no reason.)
-pub const THROTTLES: [(&str, u64); 3] = [("thermal", 0x20 | 0x40), ("power", 0x80), ("other", 0x08)];
+pub(crate) const THROTTLES: [(&str, u64); 3] = [("thermal", 0x20 | 0x40), ("power", 0x80), ("other", 0x08)];
 
 /// A card.
 #[derive(Clone, Debug, Default)]
@@ -155,7 +155,7 @@ impl State {
     }
 
     /// Takes in a row of a card at `now`.
-    pub fn card_row(&mut self, row: CardRow, now: Duration) {
+    pub(crate) fn card_row(&mut self, row: CardRow, now: Duration) {
         let holders: Vec<(u32, u64)> = self.holders(row.gpu);
         let card = self.cards.entry(row.gpu).or_default();
         let newer = |old: &mut Option<f64>, new: Option<f64>| *old = new.or(*old);
@@ -194,7 +194,7 @@ impl State {
     }
 
     /// The cards are gone or new: what was measured of them no longer holds.
-    pub fn cards_changed(&mut self) {
+    pub(crate) fn cards_changed(&mut self) {
         self.cards.values_mut().for_each(CardState::forget);
     }
 

@@ -48,7 +48,7 @@ pub fn written_out(unix_ns: i64) -> String {
 
 /// The moment of such a name, ns of Unix time.
 #[must_use]
-pub fn parse_stamp(text: &str) -> Option<i64> {
+pub(crate) fn parse_stamp(text: &str) -> Option<i64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     if date.len() != 8 || time.len() != 6 || !text.is_ascii() {
         return None;

@@ -43,7 +43,7 @@ pub fn devices(trace: &Trace) -> Vec<i32> {
 /// before collectives, and among equals to the one that started first. What remains for copies
 /// and collectives is thereby what nothing hides: *exposed*.
 #[must_use]
-pub fn paint(trace: &Trace, rows: &[u32], works: &[Work]) -> Vec<Piece> {
+pub(crate) fn paint(trace: &Trace, rows: &[u32], works: &[Work]) -> Vec<Piece> {
     let layer = |work: Work| match work {
         Work::Collective => 2,
         Work::HostCopy => 1,

@@ -178,13 +178,13 @@ fn classify_range(name: &str) -> Option<HostClass> {
 
 /// Whether `name` is a Python frame or builtin rather than an operator.
 #[must_use]
-pub fn is_frame(name: &str) -> bool {
+pub(crate) fn is_frame(name: &str) -> bool {
     name.starts_with("<built-in ") || name.starts_with("nn.Module: ") || frame_file(name).is_some()
 }
 
 /// The file of a frame `path/file.py(41): function`.
 #[must_use]
-pub fn frame_file(name: &str) -> Option<&str> {
+pub(crate) fn frame_file(name: &str) -> Option<&str> {
     let at = name.find(".py(").map(|at| at + 3).or_else(|| {
         // `<string>(3): f`, `<frozen importlib._bootstrap>(488): _call…`
         name.strip_prefix('<').and_then(|rest| rest.find(">(")).map(|at| at + 2)
@@ -194,14 +194,14 @@ pub fn frame_file(name: &str) -> Option<&str> {
 
 /// The function of a frame `path/file.py(41): function`.
 #[must_use]
-pub fn frame_function(name: &str) -> &str {
+pub(crate) fn frame_function(name: &str) -> &str {
     name.find("): ").map_or(name, |at| &name[at + 3..])
 }
 
 /// Whether a frame is the user's own rather than a library's: a Python file that lies
 /// neither in `site-packages` nor in the standard library nor in a framework.
 #[must_use]
-pub fn is_user_frame(name: &str) -> bool {
+pub(crate) fn is_user_frame(name: &str) -> bool {
     const LIBRARIES: [&str; 26] = [
         "torch/",
         "torchvision/",

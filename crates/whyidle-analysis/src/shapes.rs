@@ -89,7 +89,7 @@ impl DType {
     /// The type of a result of both, as the framework promotes: floats before integers, wider before
     /// narrower, bf16 with fp16 to fp32.
     #[must_use]
-    pub fn promote(self, other: Self) -> Self {
+    pub(crate) fn promote(self, other: Self) -> Self {
         let rank = |of: Self| match of {
             Self::Bool => 0,
             Self::I8 => 1,
@@ -275,7 +275,7 @@ pub fn concrete(trace: &Trace, operator: HostId) -> Vec<&str> {
 
 /// The whole numbers of a list in `Concrete Inputs`: `[1, 2]`.
 #[must_use]
-pub fn whole_numbers(text: &str) -> Vec<i64> {
+pub(crate) fn whole_numbers(text: &str) -> Vec<i64> {
     text.trim_matches(['[', ']', ' ']).split(',').filter_map(|part| part.trim().parse().ok()).collect()
 }
 

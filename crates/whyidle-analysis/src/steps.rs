@@ -234,7 +234,7 @@ pub fn launch_time(trace: &Trace, tree: &HostTree, activity: GpuId) -> i64 {
 ///
 /// `rows` are the device's activities by start.
 #[must_use]
-pub fn device_steps(
+pub(crate) fn device_steps(
     trace: &Trace,
     tree: &HostTree,
     rows: &[u32],

@@ -11,7 +11,6 @@ use crate::critical::critical;
 use crate::details::details;
 use crate::ladder::ladder;
 use crate::message::{Arg, Message};
-use crate::refuse::notes;
 use crate::ruling::{rule, weight};
 use crate::verdict::{
     self, Basis, Finding, Input, LineKind, QualityNote, RankVerdict, ReplayQuality, Step, Subject, Verdict,
@@ -42,7 +41,7 @@ pub fn judge(cases: &[Case<'_>], inputs: Vec<Input>, path: &str, wanted: &Wanted
     let ledger = lines(shown);
     let ruling = rule(shown, &ledger, &findings);
     let resident: i64 = shown.working() + shown.line(Line::Communication).ns;
-    let mut quality = notes(shown.trace);
+    let mut quality = QualityNote::all_of(&shown.trace.notes);
     quality.extend(step_notes(shown));
     let critical_path = if wanted.critical_path { critical(shown) } else { None };
     if wanted.critical_path && critical_path.is_none() {

@@ -51,7 +51,7 @@ pub fn refuse_trace(trace: &Trace, inputs: &[Input]) -> Option<Refusal> {
     } else {
         return None;
     };
-    Some(Refusal { code, reason, hint, inputs: inputs.to_vec(), quality: notes(trace) })
+    Some(Refusal { code, reason, hint, inputs: inputs.to_vec(), quality: QualityNote::all_of(&trace.notes) })
 }
 
 /// The file ends before the trace does. Calls and kernels stand in it in no order of time, so what is missing may be
@@ -71,7 +71,13 @@ pub fn refuse_device(
     inputs: &[Input],
 ) -> Option<Refusal> {
     let refusal = |code, reason, hint| {
-        Some(Refusal { code, reason, hint, inputs: inputs.to_vec(), quality: notes(trace) })
+        Some(Refusal {
+            code,
+            reason,
+            hint,
+            inputs: inputs.to_vec(),
+            quality: QualityNote::all_of(&trace.notes),
+        })
     };
     if device.steps.used.is_empty() {
         return refusal("no-steps", Message::new("refusal-no-steps"), Message::new("refusal-no-steps-hint"));
@@ -107,7 +113,7 @@ pub fn refuse_step(case: &Case<'_>, inputs: &[Input]) -> Option<Refusal> {
         reason: Message::new("refusal-step-contradicted").time("step", case.step.ns).time("kernels", kernels),
         hint: Message::new("refusal-step-contradicted-hint"),
         inputs: inputs.to_vec(),
-        quality: notes(case.trace),
+        quality: QualityNote::all_of(&case.trace.notes),
     })
 }
 
@@ -149,24 +155,4 @@ fn covered_share(trace: &Trace, facts: &Facts) -> f64 {
         (Some(linked), Some(all)) if all > 0 => linked as f64 / all as f64,
         _ => 1.0,
     }
-}
-
-/// The reader's notes in the verdict's form.
-pub(crate) fn notes(trace: &Trace) -> Vec<QualityNote> {
-    trace
-        .notes
-        .sorted()
-        .into_iter()
-        .map(|note| QualityNote {
-            code: note.code.id(),
-            severity: note.code.severity(),
-            count: note.count,
-            text: note_message(&note),
-        })
-        .collect()
-}
-
-fn note_message(note: &whyidle_model::Note) -> Message {
-    let count = i64::try_from(note.count).unwrap_or(i64::MAX);
-    Message { id: note.code.message(), args: vec![("count", crate::message::Arg::Count(count))] }
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use whyidle_analysis::ledger::Kind;
+use whyidle_model::{ImportNotes, Note};
 
 use crate::Message;
 use crate::ids::{self, Id};
@@ -321,6 +322,20 @@ pub struct QualityNote {
     pub count: u64,
     /// In words.
     pub text: Message,
+}
+
+impl QualityNote {
+    /// What a reader noted, in its order.
+    #[must_use]
+    pub fn all_of(notes: &ImportNotes) -> Vec<Self> {
+        let one = |note: Note| Self {
+            code: note.code.id(),
+            severity: note.code.severity(),
+            count: note.count,
+            text: Message::new(note.code.message()).count("count", note.count),
+        };
+        notes.sorted().into_iter().map(one).collect()
+    }
 }
 
 /// A named total with its count: a kernel, an operator, a module, a place.

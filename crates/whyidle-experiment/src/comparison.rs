@@ -151,7 +151,7 @@ impl Comparison {
 
     /// What a list shows of it.
     #[must_use]
-    pub fn come_to(&self) -> ComeTo {
+    pub(crate) fn come_to(&self) -> ComeTo {
         let effect = self.effect.as_ref();
         ComeTo {
             step_ns: self.a.step_ns,

@@ -159,7 +159,7 @@ impl Differential {
 
     /// What a list shows of it.
     #[must_use]
-    pub fn come_to(&self) -> ComeTo {
+    pub(crate) fn come_to(&self) -> ComeTo {
         ComeTo {
             step_ns: self.step(Feed::Warm),
             answer: self.bound.map(Bound::id),

@@ -15,10 +15,6 @@ use crate::result::{Basis, Ended, Others, Place, Run, shown};
 use crate::stats::losses::{self, Losses, Point};
 use crate::stats::{LEVEL, mean_and_deviation, student};
 
-/// New runs, unless told otherwise: with a baseline of one run the interval is about three times the scatter.
-pub const RUNS: usize = 5;
-/// The regression that is allowed, unless told otherwise.
-pub const LIMIT: f64 = 0.05;
 /// More runs than this are never proposed.
 const MOST_PROPOSED: usize = 50;
 /// Degrees of freedom of the interval of a run's mean: from ten batches.

@@ -2,56 +2,19 @@
 //! written when it is over, in a transaction of its own, so that a crash loses at most the run under way. The
 //! write-ahead log and full synchronisation keep what was committed through a crash of the machine too.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+mod entry;
+mod file;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::comparison::{Comparison, Finish};
-use crate::differential::Differential;
-use crate::fix::Fix;
+use crate::comparison::Finish;
 use crate::judged::Judged;
 use crate::result::Run;
-use crate::sweep::Sweep;
 
-/// Stands for the version of a database of another program.
-const FOREIGN: i64 = -1;
-/// Version of the tables.
-const VERSION: i64 = 2;
-/// So long another writer is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-const TABLES: &str = "
-    CREATE TABLE entries (
-        id INTEGER PRIMARY KEY,
-        parent INTEGER REFERENCES entries (id),
-        kind TEXT NOT NULL,
-        label TEXT,
-        began INTEGER NOT NULL,
-        command TEXT NOT NULL,
-        revision TEXT,
-        step_ns INTEGER,
-        effect REAL,
-        answer TEXT,
-        ended TEXT,
-        job TEXT,
-        busy REAL,
-        seen_ns INTEGER
-    ) STRICT;
-    CREATE INDEX entries_by_job ON entries (job, id) WHERE job IS NOT NULL;
-    CREATE INDEX entries_by_parent ON entries (parent, id);
-    -- Apart, so that a list reads no more than it shows.
-    CREATE TABLE bodies (id INTEGER PRIMARY KEY REFERENCES entries (id), body TEXT NOT NULL) STRICT;
-";
-
-/// What version 2 has beyond version 1. Whatever is added later goes into a step of its own.
-const FROM_1: &str = "
-    ALTER TABLE entries ADD COLUMN job TEXT;
-    ALTER TABLE entries ADD COLUMN busy REAL;
-    ALTER TABLE entries ADD COLUMN seen_ns INTEGER;
-    CREATE INDEX entries_by_job ON entries (job, id) WHERE job IS NOT NULL;
-";
+pub use entry::{ComeTo, Entry, Kind, Row};
 
 /// Why the history does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -92,99 +55,6 @@ pub enum HistoryError {
     },
 }
 
-/// What an entry is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// A run.
-    Run(Box<Run>),
-    /// A comparison.
-    Comparison(Box<Comparison>),
-    /// A program that was fed in different ways.
-    Differential(Box<Differential>),
-    /// A search of remedies.
-    Fix(Box<Fix>),
-    /// A sweep.
-    Sweep(Box<Sweep>),
-    /// A verdict.
-    Verdict(Box<Judged>),
-}
-
-/// What consists of several runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Runs in pairs.
-    Comparison,
-    /// A program that is fed in different ways.
-    Differential,
-    /// A search of remedies.
-    Fix,
-    /// A program with several values of a setting.
-    Sweep,
-}
-
-impl Kind {
-    const ALL: [Self; 4] = [Self::Comparison, Self::Differential, Self::Fix, Self::Sweep];
-
-    /// Stable id.
-    #[must_use]
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Comparison => "comparison",
-            Self::Differential => "differential",
-            Self::Fix => "fix",
-            Self::Sweep => "sweep",
-        }
-    }
-
-    fn of(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.id() == id)
-    }
-}
-
-/// What a list shows of something that consists of several runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ComeTo {
-    /// Step time of the program as it is, ns.
-    pub step_ns: Option<i64>,
-    /// Effect of the change, or of what was kept.
-    pub effect: Option<f64>,
-    /// Id of the answer.
-    pub answer: Option<&'static str>,
-    /// How it ended; none while it goes on.
-    pub ended: Option<Finish>,
-}
-
-/// An entry as a list shows it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Its number.
-    pub id: i64,
-    /// `run`, `verdict`, or the id of a [`Kind`].
-    pub kind: String,
-    /// Of a run that belongs to a comparison: `A3`, the side and the pair.
-    pub label: Option<String>,
-    /// When it began, Unix ns.
-    pub began: i64,
-    /// What was run.
-    pub command: String,
-    /// Commit, with `+` where files differed.
-    pub revision: Option<String>,
-    /// Step time, ns; of a comparison that of A.
-    pub step_ns: Option<i64>,
-    /// Effect of B.
-    pub effect: Option<f64>,
-    /// Id of the answer of a comparison; primary cause of a verdict.
-    pub answer: Option<String>,
-    /// Id of how it ended; none of a comparison that was cut off.
-    pub ended: Option<String>,
-    /// The job that it belongs to.
-    pub job: Option<String>,
-    /// Of a verdict the share of working, of a run the share with something on the GPU.
-    pub busy: Option<f64>,
-    /// How long it was seen, ns: of a run from its start to the end of the measurement.
-    pub seen_ns: Option<i64>,
-}
-
 /// An open history.
 #[derive(Debug)]
 pub struct History {
@@ -207,96 +77,11 @@ pub fn data_folder(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf>
 }
 
 impl History {
-    /// Opens the history at `path`; makes it, and its folder, where it is not there.
-    ///
-    /// # Errors
-    /// Where it cannot be made, is no such database, or is of a later version.
-    pub fn open(path: &Path) -> Result<Self, HistoryError> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|source| HistoryError::Folder { path: folder.to_owned(), source })?;
-        }
-        let failed = |source| HistoryError::Database { path: path.to_owned(), source };
-        let connection = Connection::open(path).map_err(failed)?;
-        let mut history = Self { connection, path: path.to_owned(), version: 0, job: None };
-        history.version = history.prepare().map_err(failed)?;
-        history.known()
-    }
-
-    /// Opens the history at `path`, which is there, to look at it: also where it may not be written, as it then is.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_to_read(path: &Path) -> Result<Self, HistoryError> {
-        match Self::open(path) {
-            Err(HistoryError::Database { source, .. }) if is_unwritable(&source) => Self::as_it_is(path),
-            other => other,
-        }
-    }
-
-    /// Without lock, log or change.
-    fn as_it_is(path: &Path) -> Result<Self, HistoryError> {
-        let failed = |source| HistoryError::Database { path: path.to_owned(), source };
-        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut uri = "file://".to_owned();
-        for byte in full.as_os_str().as_encoded_bytes() {
-            if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
-                uri.push(char::from(*byte));
-            } else {
-                uri += &format!("%{byte:02X}");
-            }
-        }
-        uri += "?immutable=1";
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
-        let version =
-            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
-        Self { connection, path: path.to_owned(), version, job: None }.known()
-    }
-
-    fn known(self) -> Result<Self, HistoryError> {
-        match self.version {
-            FOREIGN => Err(HistoryError::Foreign { path: self.path }),
-            later if later > VERSION => Err(HistoryError::Newer { path: self.path }),
-            _ => Ok(self),
-        }
-    }
-
     /// Whatever is written from now on belongs to `job`.
     #[must_use]
     pub fn of(mut self, job: Option<String>) -> Self {
         self.job = job;
         self
-    }
-
-    /// Settings and tables; the version of the file.
-    fn prepare(&mut self) -> rusqlite::Result<i64> {
-        self.connection.busy_timeout(PATIENCE)?;
-        if is_foreign(&self.connection)? {
-            return Ok(FOREIGN);
-        }
-        self.connection.pragma_update(None, "foreign_keys", true)?;
-        // Answers with a row.
-        self.connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-        self.connection.pragma_update(None, "synchronous", "full")?;
-        let version =
-            |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
-        if (0..VERSION).contains(&version(&self.connection)?) {
-            // Two programs may come here at once: the second finds the tables made. Whoever is killed before the commit
-            // leaves the file as it was.
-            let making =
-                self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            match version(&making)? {
-                0 => making.execute_batch(TABLES)?,
-                1 => making.execute_batch(FROM_1)?,
-                _ => {}
-            }
-            if version(&making)? < VERSION {
-                making.pragma_update(None, "user_version", VERSION)?;
-            }
-            making.commit()?;
-        }
-        version(&self.connection)
     }
 
     /// Writes a run; `of`: the comparison that it belongs to, and its label there. Its number.
@@ -491,19 +276,6 @@ impl History {
     }
 }
 
-/// The file or its folder may not be written.
-fn is_unwritable(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode as Code;
-    matches!(error.sqlite_error_code(), Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied))
-}
-
-/// It holds tables, and none of ours: nothing is to be made in it.
-fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
-    let count = |query| connection.query_row(query, [], |row| row.get::<_, i64>(0));
-    Ok(count("SELECT count(*) FROM sqlite_master")? > 0
-        && count("SELECT count(*) FROM sqlite_master WHERE name = 'entries'")? == 0)
-}
-
 fn body_of(id: i64, body: &impl Serialize) -> Result<String, HistoryError> {
     serde_json::to_string(body).map_err(|_| HistoryError::Damaged { id })
 }
@@ -513,98 +285,4 @@ fn parsed<T: DeserializeOwned>(id: i64, body: &str) -> Result<T, HistoryError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_come_back_as_they_were_written() -> Result<(), Box<dyn std::error::Error>> {
-        let dir = tempfile::tempdir()?;
-        let path = dir.path().join("deep/history.db");
-        let mut history = History::open(&path)?;
-        let command = vec!["python".to_owned(), "train.py".to_owned()];
-        let run = Run { began: 5, command, losses: vec![(1.0, 2.5)], ..Run::default() };
-        let first = history.add_run(&run, None)?;
-        let comparison = Comparison { began: 6, ..Comparison::default() };
-        let second = history.begin(Kind::Comparison, comparison.began, comparison.shown(), &comparison)?;
-        let inside = history.add_run(&run, Some((second, "A1")))?;
-        drop(history);
-        let mut history = History::open(&path)?;
-        assert_eq!(history.entry(first)?, Some(Entry::Run(Box::new(run))));
-        assert_eq!(history.entry(99)?, None);
-        let listed = history.list(None, 10)?;
-        assert_eq!(listed.iter().map(|row| row.id).collect::<Vec<_>>(), [second, first]);
-        assert_eq!((listed[1].command.as_str(), listed[0].ended.as_deref()), ("python train.py", None));
-        assert_eq!(history.list(Some(second), 10)?.first().map(|row| row.id), Some(inside));
-        assert_eq!(history.list(None, 1)?.len(), 1);
-        let ended = Comparison { ended: Some(Finish::Interrupted), ..comparison };
-        history.go_on(second, &ended.come_to(), &ended)?;
-        assert_eq!(history.list(None, 1)?[0].ended.as_deref(), Some("interrupted"));
-        assert_eq!(history.entry(second)?, Some(Entry::Comparison(Box::new(ended))));
-        let sweep = Sweep { began: 7, rungs: vec![Default::default()], ..Sweep::default() };
-        let third = history.begin(Kind::Sweep, sweep.began, sweep.shown(), &sweep)?;
-        assert_eq!(history.entry(third)?, Some(Entry::Sweep(Box::new(sweep.clone()))), "also before its end");
-        let ended = Sweep { ended: Some(Finish::Done), ..sweep };
-        history.go_on(third, &ended.come_to(), &ended)?;
-        let row = &history.list(None, 1)?[0];
-        assert_eq!((row.kind.as_str(), row.ended.as_deref()), ("sweep", Some("done")));
-        assert_eq!(history.entry(third)?, Some(Entry::Sweep(Box::new(ended))));
-        Ok(())
-    }
-
-    #[test]
-    fn a_loss_that_is_no_number_survives() -> Result<(), Box<dyn std::error::Error>> {
-        let dir = tempfile::tempdir()?;
-        let mut history = History::open(&dir.path().join("history.db"))?;
-        let id = history.add_run(&Run { losses: vec![(1.0, f64::NAN)], ..Run::default() }, None)?;
-        let Some(Entry::Run(run)) = history.entry(id)? else { panic!("the run") };
-        assert!(run.losses[0].1.is_nan());
-        Ok(())
-    }
-
-    #[test]
-    fn what_is_no_history_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-        let dir = tempfile::tempdir()?;
-        let text = dir.path().join("text");
-        std::fs::write(&text, "no database, and longer than a header has to be ".repeat(20))?;
-        assert!(matches!(History::open(&text), Err(HistoryError::Database { .. })));
-        let foreign = dir.path().join("foreign");
-        Connection::open(&foreign)?.execute_batch("CREATE TABLE own (x INTEGER)")?;
-        let before = std::fs::read(&foreign)?;
-        assert!(matches!(History::open(&foreign), Err(HistoryError::Foreign { .. })));
-        assert_eq!(std::fs::read(&foreign)?, before, "another program's database stays as it is");
-        let newer = dir.path().join("newer");
-        Connection::open(&newer)?.pragma_update(None, "user_version", 9)?;
-        assert!(matches!(History::open(&newer), Err(HistoryError::Newer { .. })));
-        Ok(())
-    }
-
-    #[test]
-    fn a_history_that_may_not_be_written_is_looked_at_as_it_is() -> Result<(), Box<dyn std::error::Error>> {
-        let dir = tempfile::tempdir()?;
-        // What SQLite would take for options, and what is no URI as it stands.
-        let path = dir.path().join("a?mode=rw#b %41.db");
-        std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/history_version_1.db"), &path)?;
-        let before = std::fs::read(&path)?;
-        let history = History::as_it_is(&path)?;
-        assert_eq!(history.list(None, 10)?.iter().map(|row| row.id).collect::<Vec<_>>(), [2, 1]);
-        assert!(matches!(history.entry(1)?, Some(Entry::Run(_))) && history.of_job("x", 9)?.is_empty());
-        let mut history = history;
-        assert!(history.add_run(&Run::default(), None).is_err());
-        drop(history);
-        assert_eq!(std::fs::read(&path)?, before);
-        assert_eq!(std::fs::read_dir(dir.path())?.count(), 1, "nothing was made beside it");
-        Ok(())
-    }
-
-    #[test]
-    fn the_folder_follows_the_environment() {
-        let with = |pairs: &'static [(&str, &str)]| {
-            data_folder(|name| {
-                pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            })
-        };
-        assert_eq!(with(&[("XDG_DATA_HOME", "/d"), ("HOME", "/h")]), Some("/d/whyidle".into()));
-        assert_eq!(with(&[("XDG_DATA_HOME", ""), ("HOME", "/h")]), Some("/h/.local/share/whyidle".into()));
-        assert_eq!(with(&[]), None);
-    }
-}
+mod tests;

@@ -3,36 +3,17 @@
 //! follow each other there, as they would on the machine. B's steps are the recorded ones, times the planted effect.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
-use std::path::Path;
+mod recorded;
 
 use whyidle_experiment::stats::paired::{Answer, COUNTS, MOST_PAIRS, Plan, b_first, effect};
 use whyidle_experiment::stats::steady::{Stalls, steady};
+
+use recorded::{Dice, RECORDINGS, recording};
 
 /// Experiments per recording and effect.
 const EXPERIMENTS: usize = 1_000;
 /// Steps of a run.
 const STEPS: usize = 600;
-/// Recordings: a small network on two CPU cores on which others compiled all the time.
-const RECORDINGS: [&str; 2] = ["noise_shared_cpu.txt", "noise_shared_cpu_later.txt"];
-
-/// A small generator: the same experiments every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % below
-    }
-}
-
-/// Step times of a recording, ns.
-fn recording(name: &str) -> Vec<i64> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(|line| line.parse::<i64>().unwrap() * 1_000).collect()
-}
 
 /// The steady step time that a run over these steps would show, with a planted effect.
 fn run(noise: &[i64], times: f64) -> i64 {

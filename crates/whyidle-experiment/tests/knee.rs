@@ -2,11 +2,13 @@
 //! (`testdata/`), with planted curves. Rounds go on as `whyidle sweep` goes on.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
-use std::path::Path;
+mod recorded;
 
 use whyidle_experiment::stats::steady::{Stalls, steady};
 use whyidle_experiment::sweep::knee::{Knee, Rule, Shape, knee, versus};
 use whyidle_experiment::sweep::{LEAST_ROUNDS, MOST_ROUNDS};
+
+use recorded::{Dice, RECORDINGS, recording};
 
 /// Times by value and round.
 type Times = Vec<Vec<Option<f64>>>;
@@ -16,25 +18,6 @@ const SWEEPS: usize = 400;
 /// Steps of a run.
 const STEPS: usize = 300;
 const RULE: Rule = Rule { counts: 0.02, most_rounds: MOST_ROUNDS };
-const RECORDINGS: [&str; 2] = ["noise_shared_cpu.txt", "noise_shared_cpu_later.txt"];
-
-/// A small generator: the same sweeps every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % below
-    }
-}
-
-fn recording(name: &str) -> Vec<i64> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(|line| line.parse::<i64>().unwrap() * 1_000).collect()
-}
 
 /// A sweep over values whose steps are the recorded ones, times `curve`; runs of a round follow each other in the
 /// recording. What it finds, and the times behind it.

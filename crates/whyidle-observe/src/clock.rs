@@ -19,7 +19,7 @@ pub fn seconds(ns: i64) -> String {
 
 /// CPU time that this thread has used.
 #[must_use]
-pub fn thread_cpu() -> Duration {
+pub(crate) fn thread_cpu() -> Duration {
     cpu(ClockId::ThreadCPUTime)
 }
 

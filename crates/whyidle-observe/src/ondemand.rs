@@ -102,7 +102,7 @@ impl Listener {
     }
 
     /// Withdraws what was asked of `pid` and not yet delivered.
-    pub fn withdraw(&self, pid: u32) {
+    pub(crate) fn withdraw(&self, pid: u32) {
         lock(&self.state).pending.remove(&pid);
     }
 

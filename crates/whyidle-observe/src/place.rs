@@ -145,7 +145,7 @@ fn user_name(uid: u32) -> Option<String> {
 
 /// This process may look into those of other users.
 #[must_use]
-pub fn may_look_at_others() -> bool {
+pub(crate) fn may_look_at_others() -> bool {
     /// Bit of `CAP_SYS_PTRACE` in a capability set.
     const SYS_PTRACE: u64 = 1 << 19;
     Process::myself().and_then(|own| own.status()).is_ok_and(|own| own.capeff & SYS_PTRACE != 0)

@@ -96,7 +96,7 @@ const FIRST_SAFE: (u32, u32) = (2, 10);
 
 /// A version of PyTorch that cannot be asked for a trace safely.
 #[must_use]
-pub fn is_too_old(version: &str) -> bool {
+pub(crate) fn is_too_old(version: &str) -> bool {
     let software = Software { torch: Some(version.to_owned()), ..Software::default() };
     software.torch_version().is_some_and(|version| version < FIRST_SAFE)
 }

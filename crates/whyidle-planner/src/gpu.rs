@@ -42,7 +42,7 @@ pub struct Link {
 
 /// Links: nominal rate per direction × 0.8, which large NCCL collectives reach.
 #[rustfmt::skip]
-pub const LINKS: &[Link] = &[
+pub(crate) const LINKS: &[Link] = &[
     Link { name: "nvlink2", bus: 0.8 * 150e9, latency: 4e-6 },
     Link { name: "nvlink3", bus: 0.8 * 300e9, latency: 4e-6 },
     Link { name: "nvlink4", bus: 0.8 * 450e9, latency: 4e-6 },

@@ -31,10 +31,10 @@ pub use bubble::Schedule;
 pub use calibrate::{Calibration, Measured, Range, WithoutAgain};
 pub use error::{PlanError, Value};
 pub use flags::{Framework, flags};
-pub use gpu::{Gpu, LINKS, Link, by_product, gpu, gpus, link, parse_gpus};
+pub use gpu::{Gpu, Link, by_product, gpu, gpus, link, parse_gpus};
 pub use memory::{Item, Memory, Moment, MomentId, memory, memory_of};
 pub use model::{
-    Act, Attention, Family, Head, Mla, Model, Moe, PRESETS, Part, Pattern, Role, Tensor, from_config, preset,
+    Act, Attention, Family, Head, Mla, Model, Moe, Part, Pattern, Role, Tensor, from_config, preset,
     shared_width,
 };
 pub use observed::{Observed, Said, Unknown, Unseen, observe};

@@ -177,7 +177,8 @@ pub fn estimate(setup: &Setup, gpu: &Gpu, network: &Link, schedule: Schedule, ef
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LINKS, gpu, preset};
+    use crate::gpu::LINKS;
+    use crate::{gpu, preset};
 
     /// 96·B·s·L·h²(1 + s/6h + V/16Lh) with recomputation of every layer (arXiv 2104.04473, eq. 3):
     /// 72 and V/12Lh without. The paper counts full, not causal, attention.

@@ -50,8 +50,6 @@ pub fn asynchronous_transfers(
 ///
 /// `cudaGraphLaunch` takes 0.6–1.2 ms for about 1 000 nodes with the profiler on (H200, CUDA 13).
 const GRAPH_NODE_NS: i64 = 900;
-/// Distance between kernels inside a graph, ns (H200, CUDA 13: 450).
-pub const GRAPH_GAP_NS: i64 = 450;
 
 /// Operators follow each other within tens of µs; a stretch of host work longer than this is something else:
 /// a function of the user's, or a library that prepares for a new shape.
@@ -122,7 +120,7 @@ pub fn scale_host(program: &Program, lengths: &mut Lengths, context: Context, fa
 
 /// GPU nodes launched in a range of steps.
 #[must_use]
-pub fn activities_of(program: &Program, steps: Range<usize>) -> Range<usize> {
+pub(crate) fn activities_of(program: &Program, steps: Range<usize>) -> Range<usize> {
     let nodes = program.steps[steps.start].start..program.steps[steps.end - 1].end;
     let mut launched = nodes.filter_map(|at| match program.host[at].step {
         HostStep::Launch { first, end, .. } => Some((first as usize, end as usize)),

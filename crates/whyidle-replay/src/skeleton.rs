@@ -93,7 +93,7 @@ impl Skeleton {
 
     /// The source that the end of a collective is.
     #[must_use]
-    pub fn source_of(&self, collective: usize) -> usize {
+    pub(crate) fn source_of(&self, collective: usize) -> usize {
         1 + self.streams as usize + collective
     }
 

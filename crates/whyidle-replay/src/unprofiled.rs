@@ -126,7 +126,7 @@ pub fn estimate(
 
 /// The host waits for the device for a good part of the step, so the device sets the pace.
 #[must_use]
-pub fn is_device_bound(steady: Steady) -> bool {
+pub(crate) fn is_device_bound(steady: Steady) -> bool {
     steady.host_blocked as f64 > 0.05 * steady.period as f64
 }
 
@@ -139,7 +139,7 @@ pub fn context_time(program: &Program, lengths: &Lengths, steps: Range<usize>, c
 }
 
 /// Scales the host nodes of a context.
-pub fn scale_context(program: &Program, lengths: &mut Lengths, context: Context, factor: f64) {
+pub(crate) fn scale_context(program: &Program, lengths: &mut Lengths, context: Context, factor: f64) {
     for (at, node) in program.host.iter().enumerate() {
         if node.context == context {
             lengths.host[at] = (lengths.host[at] as f64 * factor) as i64;

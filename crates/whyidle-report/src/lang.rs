@@ -1,6 +1,6 @@
 //! Which language to speak, and how a locale or an option names it.
 
-/// A language of the reports. Both say the same.
+/// A language of the reports. All say the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lang {
     /// English.
@@ -13,6 +13,9 @@ pub enum Lang {
 impl Lang {
     /// Every language.
     pub const ALL: [Self; 2] = [Self::En, Self::Zh];
+
+    /// The languages that a page for the browser holds, side by side: it opens in one of them.
+    pub const OF_PAGES: [Self; 2] = [Self::En, Self::Zh];
 
     /// The BCP 47 tag, also the name of the catalogue's folder.
     #[must_use]
@@ -35,7 +38,7 @@ impl Lang {
 
     /// The language for a POSIX locale such as `zh_CN.UTF-8` or `C`: English unless it is Chinese.
     #[must_use]
-    pub fn from_locale(locale: &str) -> Self {
+    pub(crate) fn from_locale(locale: &str) -> Self {
         Self::parse(locale).unwrap_or_default()
     }
 

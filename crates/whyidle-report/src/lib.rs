@@ -16,6 +16,7 @@
 mod catalog;
 mod diff;
 mod document;
+mod draft;
 mod evidence;
 mod experiment;
 mod explain;

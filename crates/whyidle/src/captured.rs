@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
 
-use crate::args::{Args, Command, When};
+use crate::args::{Args, When};
 use crate::output::Output;
 use crate::{UNREADABLE, usage};
 
@@ -31,6 +31,11 @@ impl Place {
     fn with<T>(&self, then: impl FnOnce(&mut Captured) -> T) -> T {
         // Text that is appended is sound at any moment.
         then(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What was said so far, and no longer here.
+    pub(crate) fn taken(&self) -> Captured {
+        self.with(std::mem::take)
     }
 
     pub(crate) fn data(&self, text: &str) {
@@ -69,18 +74,9 @@ pub fn captured(arguments: impl IntoIterator<Item = OsString>) -> Captured {
         Ok(mut args) => {
             (args.color, args.progress) = (When::Never, When::Never);
             let output = Output::new(&args).into_place(place.clone());
-            let run = || match &args.command {
-                Some(
-                    command @ (Command::Trace(_)
-                    | Command::Diagnose(_)
-                    | Command::Merge(_)
-                    | Command::Plan(_)
-                    | Command::Ranks(_)
-                    | Command::Diff(_)
-                    | Command::Sql(_)
-                    | Command::Explain { .. }),
-                ) => crate::read_only(command, &output).unwrap_or(UNREADABLE),
-                _ => UNREADABLE,
+            let run = || {
+                let command = args.command.as_ref();
+                command.and_then(|command| crate::read_only(command, &output)).unwrap_or(UNREADABLE)
             };
             match rayon::ThreadPoolBuilder::new().build() {
                 Ok(threads) => threads.install(run),
@@ -93,7 +89,7 @@ pub fn captured(arguments: impl IntoIterator<Item = OsString>) -> Captured {
             usage::complain(&error, &output)
         }
     };
-    place.with(|captured| Captured { status, ..std::mem::take(captured) })
+    Captured { status, ..place.taken() }
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl Page {
         output: &Output,
         render: impl FnOnce([&Catalog; 2], Lang) -> String,
     ) -> u8 {
-        let [en, zh] = Lang::ALL.map(Catalog::new);
+        let [en, zh] = Lang::OF_PAGES.map(Catalog::new);
         let html = render([&en, &zh], output.catalog.lang());
         if let Err(error) = place(&self.path, |beside| fs::write(beside, &html)) {
             return unwritten(&self.path, &error, output);

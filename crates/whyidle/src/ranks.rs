@@ -123,13 +123,7 @@ pub(crate) fn quality(notes: &[&ImportNotes]) -> Vec<QualityNote> {
     for note in notes.iter().flat_map(|notes| notes.sorted()) {
         all.add_many(note.code, note.count, note.first_byte);
     }
-    let quality = |note: whyidle_model::Note| QualityNote {
-        code: note.code.id(),
-        severity: note.code.severity(),
-        count: note.count,
-        text: Message::new(note.code.message()).count("count", note.count),
-    };
-    all.sorted().into_iter().map(quality).collect()
+    QualityNote::all_of(&all)
 }
 
 /// Why the evidence carries no result: the reason and what to do.

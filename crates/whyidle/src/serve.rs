@@ -102,7 +102,7 @@ struct Shown {
 impl Shown {
     /// Sets a page in both languages.
     fn set(&self, found: bool, render: impl FnOnce([&Catalog; 2], Lang) -> String) -> Page {
-        let [en, zh] = Lang::ALL.map(Catalog::new);
+        let [en, zh] = Lang::OF_PAGES.map(Catalog::new);
         Page { html: render([&en, &zh], self.lang), found }
     }
 
@@ -280,7 +280,7 @@ mod live {
     }
 
     pub(super) fn watch(pid: u32, tell: &mut dyn FnMut(String) -> bool) {
-        let [en, zh] = Lang::ALL.map(Catalog::new);
+        let [en, zh] = Lang::OF_PAGES.map(Catalog::new);
         let catalogs = [&en, &zh];
         if let Err(why) = command(pid) {
             tell(live_end(&why, catalogs));

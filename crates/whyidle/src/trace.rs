@@ -1,5 +1,8 @@
 //! `whyidle trace`: read, judge, print.
 
+mod read;
+mod refused;
+
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -10,33 +13,25 @@ use whyidle_analysis::facts::{DeviceFacts, Facts};
 use whyidle_analysis::signals::{Hints, signals};
 use whyidle_diagnosis::case::Case;
 use whyidle_diagnosis::{
-    Digest, Input, Known, Message, NotJudged, NotOneJob, NotUnderstood, QualityNote, Ranks, Refusal, Verdict,
+    Digest, Input, Message, NotJudged, NotOneJob, NotUnderstood, QualityNote, Ranks, Refusal, Verdict,
     Wanted, WhatIf, add_counters, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
 };
-use whyidle_model::{NcclLog, Samples, Severity, Trace};
-use whyidle_planner::Said;
-use whyidle_readers::recording::{self, Recording};
-use whyidle_readers::{
-    ReadError, ReadOptions, find_logs, find_traces, nccl, read_gpu_metrics, read_trace, read_trace_from,
-};
+use whyidle_model::{NcclLog, Samples, Severity};
+use whyidle_readers::{ReadError, find_logs, nccl, read_gpu_metrics};
 use whyidle_report::CAUSES;
 
 use crate::args::{Showing, TraceOptions};
 use crate::drawn::{Sources, drawn};
-use crate::evidence::memory::{Peak, peak_of};
+use crate::evidence::memory::Peak;
 use crate::explain;
 use crate::output::Output;
 use crate::page::Page;
 use crate::progress;
 use crate::show::{NoVerdict, show};
-use crate::values::{LONGEST_STEP_MS, SHORTEST_STEP_MS};
 
-/// A trace that was read, with what its directory says of it.
-pub(crate) struct Loaded {
-    pub(crate) trace: Trace,
-    pub(crate) input: Input,
-    known: Known,
-}
+use read::read;
+pub(crate) use read::{File, Loaded, files, known, measured_step_ms, said};
+use refused::{no_such_device, no_such_rank, no_such_step, not_one_job, not_one_run, nothing_in_common};
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
     let showing = Showing { format: options.format, verbose: options.verbose };
@@ -182,44 +177,6 @@ pub(crate) struct Judged<T> {
     pub(crate) outcome: Result<T, Box<Refusal>>,
 }
 
-/// A trace to read.
-pub(crate) struct File {
-    path: PathBuf,
-    /// It was found in a directory, which says more of it.
-    in_directory: bool,
-    /// There is no other.
-    is_alone: bool,
-}
-
-/// The traces that are asked about.
-pub(crate) fn files(question: &Question) -> Result<Vec<File>, ReadError> {
-    let mut files = Vec::new();
-    for path in &question.paths {
-        if path.as_os_str() == "-" {
-            files.push(File { path: path.clone(), in_directory: false, is_alone: false });
-        } else if path.is_dir() || find_logs(path)?.is_empty() {
-            let in_directory = question.recorded || path.is_dir();
-            files.extend(find_traces(path)?.into_iter().map(|path| File {
-                path,
-                in_directory,
-                is_alone: false,
-            }));
-        }
-    }
-    // Logs alone are no traces, and reading one says so.
-    if files.is_empty() {
-        files.extend(question.paths.first().map(|path| File {
-            path: path.clone(),
-            in_directory: false,
-            is_alone: false,
-        }));
-    }
-    if let [one] = &mut files[..] {
-        one.is_alone = true;
-    }
-    Ok(files)
-}
-
 /// Judges every trace by itself and keeps what `then` makes of it: no more traces are in memory at a time than there
 /// are threads.
 pub(crate) fn judge_files<T: Send>(
@@ -310,108 +267,6 @@ fn suggest(mut wrong: NotUnderstood) -> NotUnderstood {
     wrong
 }
 
-/// Several traces must be ranks of one job: of the same number of ranks.
-fn not_one_job<T>(judged: &[Judged<T>], inputs: &[Input]) -> Option<Refusal> {
-    let world = judged.first().and_then(|one| one.world);
-    let of_it = |one: &Judged<T>| one.world == world && one.rank < world;
-    let agree = world.is_some_and(|world| world > 1) && judged.iter().all(of_it);
-    (!agree).then(|| Refusal {
-        code: "not-one-job",
-        reason: Message::new("refusal-not-one-job").count("count", judged.len()),
-        hint: Message::new("refusal-not-one-job-hint"),
-        inputs: inputs.to_vec(),
-        quality: Vec::new(),
-    })
-}
-
-/// They are of different programs, or recorded different steps.
-fn nothing_in_common(inputs: Vec<Input>) -> Refusal {
-    Refusal {
-        code: "nothing-in-common",
-        reason: Message::new("refusal-nothing-in-common"),
-        hint: Message::new("refusal-not-one-job-hint"),
-        inputs,
-        quality: Vec::new(),
-    }
-}
-
-/// They may say the same number of ranks and still be of different days.
-fn not_one_run(apart: i64, inputs: Vec<Input>) -> Refusal {
-    Refusal {
-        code: "not-one-run",
-        reason: Message::new("refusal-not-one-run").time("time", apart),
-        hint: Message::new("refusal-not-one-job-hint"),
-        inputs,
-        quality: Vec::new(),
-    }
-}
-
-fn read(file: &File, options: &Question, advance: &(dyn Fn(u64) + Sync)) -> Result<Loaded, ReadError> {
-    let &File { ref path, in_directory, is_alone } = file;
-    let read_options =
-        ReadOptions { progress: Some(advance), device: options.device, ..ReadOptions::default() };
-    let trace = if path.as_os_str() == "-" {
-        read_trace_from(std::io::stdin(), &read_options)?
-    } else {
-        read_trace(path, &read_options)?
-    };
-    let rank = trace.meta.distributed.as_ref().map(|job| job.rank);
-    let recorded = match path.parent().filter(|_| in_directory) {
-        // A description that makes no sense costs what it would have said, not the verdict.
-        Some(directory) => recording::read_if_sound(directory, rank)?.0,
-        None => None,
-    };
-    let name = options.name.clone().unwrap_or_else(|| path.display().to_string());
-    let input = Input { path: name, kind: trace.meta.recorder.id(), events: trace.events, rank };
-    let mut known = known(recorded.as_ref(), options.step_ms);
-    if let Some(directory) = path.parent().filter(|_| in_directory && known.step_measured_ns.is_none()) {
-        known.step_measured_ns = crate::diagnose::measured_step(directory, recorded.as_ref(), &trace);
-    }
-    if let Some(peak) = peak_of(&options.peaks, &trace).filter(|_| is_alone && known.peak_memory.is_none()) {
-        known.peak_memory = Some(peak.allocated);
-        known.said.peak = Some(peak.allocated);
-        known.said.reserved = known.said.reserved.or(peak.reserved);
-    }
-    Ok(Loaded { known, trace, input })
-}
-
-/// What the command line and the recording say.
-pub(crate) fn known(recorded: Option<&Recording>, step_ms: Option<f64>) -> Known {
-    let ns = |ms: f64| (ms * 1e6).round() as i64;
-    Known {
-        step_given_ns: step_ms.map(ns),
-        step_measured_ns: recorded.and_then(measured_step_ms).map(ns).filter(|&ns| ns > 0),
-        workers: recorded.and_then(|recorded| recorded.workers),
-        cpus: recorded.and_then(|recorded| recorded.cpus),
-        peak_memory: recorded.and_then(|recorded| recorded.max_memory_allocated),
-        accumulation: recorded.and_then(|recorded| recorded.accum),
-        torch: recorded.and_then(|recorded| recorded.torch.clone()),
-        said: recorded.map(said).unwrap_or_default(),
-    }
-}
-
-/// What a recording says that the planner asks for.
-pub(crate) fn said(recorded: &Recording) -> Said {
-    Said {
-        params: recorded.params,
-        stages: recorded.stages.map(u64::from),
-        micro_batches: recorded.micro_batches.or(recorded.accum).map(u64::from),
-        peak: recorded.max_memory_allocated,
-        reserved: recorded.max_memory_reserved,
-    }
-}
-
-/// The recording's unprofiled step: its mean, else the median of its later half, where the host no
-/// longer runs ahead.
-pub(crate) fn measured_step_ms(recorded: &Recording) -> Option<f64> {
-    let said = recorded.step_ms_mean.or_else(|| {
-        let mut later = recorded.steps_host_ms[recorded.steps_host_ms.len() / 2..].to_vec();
-        later.sort_by(f64::total_cmp);
-        later.get(later.len() / 2).copied()
-    });
-    said.filter(|ms| (SHORTEST_STEP_MS..=LONGEST_STEP_MS).contains(ms))
-}
-
 fn prepare<'a>(
     loaded: &'a Loaded,
     facts: &'a Facts,
@@ -427,13 +282,7 @@ fn prepare<'a>(
         .map(|device| facts.device(trace, device, keep))
         .max_by_key(|device| device.occupancy.working_ns);
     let Some(device) = device else {
-        return Err(Box::new(Refusal {
-            code: "no-such-device",
-            reason: Message::new("refusal-no-such-device"),
-            hint: Message::new("refusal-no-such-device-hint").name("devices", list(&devices(trace))),
-            inputs: inputs.to_vec(),
-            quality: Vec::new(),
-        }));
+        return Err(Box::new(no_such_device(trace, inputs)));
     };
     if let Some(refusal) = no_such_step(trace, facts, &device, options, inputs) {
         return Err(Box::new(refusal));
@@ -449,44 +298,5 @@ fn prepare<'a>(
             };
             refuse_step(&case, inputs).map_or(Ok(case), |refusal| Err(Box::new(refusal)))
         }
-    }
-}
-
-/// `--step` named only steps that are not there, or not whole.
-fn no_such_step(
-    trace: &Trace,
-    facts: &Facts,
-    device: &DeviceFacts,
-    options: &Question,
-    inputs: &[Input],
-) -> Option<Refusal> {
-    if options.step.is_none() || !device.steps.used.is_empty() {
-        return None;
-    }
-    let whole: Vec<i64> =
-        facts.device(trace, device.device, |_| true).steps.used.iter().map(|step| step.number).collect();
-    let (first, last) = (whole.first()?, whole.last()?);
-    Some(Refusal {
-        code: "no-such-step",
-        reason: Message::new("refusal-no-such-step"),
-        hint: Message::new("refusal-no-such-step-hint")
-            .name("first", first.to_string())
-            .name("last", last.to_string()),
-        inputs: inputs.to_vec(),
-        quality: Vec::new(),
-    })
-}
-
-fn list(devices: &[i32]) -> String {
-    devices.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn no_such_rank(inputs: &[Input]) -> Refusal {
-    Refusal {
-        code: "no-such-rank",
-        reason: Message::new("refusal-no-such-rank"),
-        hint: Message::new("refusal-no-such-rank-hint"),
-        inputs: inputs.to_vec(),
-        quality: Vec::new(),
     }
 }

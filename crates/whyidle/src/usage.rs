@@ -10,6 +10,17 @@ use crate::output::Output;
 use crate::values::Unfit;
 use crate::{REACHED, UNREADABLE};
 
+/// Commands that are built in on demand, and the cargo feature of each.
+const OPTIONAL: &[(&str, &str)] = &[
+    ("top", "tui"),
+    ("serve", "serve"),
+    ("tokenize", "feed"),
+    #[cfg(target_os = "linux")]
+    ("agent", "agent"),
+    #[cfg(target_os = "linux")]
+    ("fleet", "agent"),
+];
+
 /// Prints help where it was asked for, or what is wrong; returns the exit status.
 pub(crate) fn report(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
@@ -45,8 +56,11 @@ fn reason(error: &clap::Error) -> Message {
     let value = first(error, ContextKind::InvalidValue);
     match error.kind() {
         ErrorKind::UnknownArgument => Message::new("cli-usage-unknown-argument").name("argument", argument()),
-        ErrorKind::InvalidSubcommand => Message::new("cli-usage-unknown-command")
-            .name("command", first(error, ContextKind::InvalidSubcommand)),
+        ErrorKind::InvalidSubcommand => match not_built(error) {
+            Some((command, _)) => Message::new("cli-usage-not-built").name("command", *command),
+            None => Message::new("cli-usage-unknown-command")
+                .name("command", first(error, ContextKind::InvalidSubcommand)),
+        },
         ErrorKind::MissingRequiredArgument => {
             Message::new("cli-usage-missing").with("arguments", list(error, ContextKind::InvalidArg))
         }
@@ -85,8 +99,17 @@ fn unfit(error: &clap::Error) -> Message {
     Message::new("cli-value-one-of").with("known", list(error, ContextKind::ValidValue))
 }
 
-/// What was probably meant.
+/// The command that this program was built without, with its feature.
+fn not_built(error: &clap::Error) -> Option<&'static (&'static str, &'static str)> {
+    let asked = first(error, ContextKind::InvalidSubcommand);
+    OPTIONAL.iter().find(|(command, _)| *command == asked)
+}
+
+/// What was probably meant, or how to get what is missing.
 fn hint(error: &clap::Error) -> Option<Message> {
+    if let Some((_, feature)) = not_built(error) {
+        return Some(Message::new("cli-usage-not-built-hint").name("feature", *feature));
+    }
     let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     let near = kinds.into_iter().map(|kind| first(error, kind)).find(|near| !near.is_empty())?;
     Some(Message::new("cli-did-you-mean").name("cause", near))
@@ -118,7 +141,52 @@ fn list(error: &clap::Error, kind: ContextKind) -> Arg {
 
 #[cfg(test)]
 mod tests {
-    use super::asked_language;
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::args::Args;
+    use crate::captured::{Captured, Place};
+
+    /// What a program without any optional command says.
+    fn said(command: &str, lang: &str) -> Captured {
+        let bare = clap::Command::new("whyidle").subcommand(clap::Command::new("trace"));
+        let error = bare.try_get_matches_from(["whyidle", command]).expect_err("no such command");
+        let place = Place::default();
+        let status = complain(&error, &Output::plain(Some(lang)).into_place(place.clone()));
+        Captured { status, ..place.taken() }
+    }
+
+    #[test]
+    fn a_command_that_was_not_built_in_names_its_feature() {
+        for (command, feature) in OPTIONAL {
+            for (lang, words) in [("en", "was built without"), ("zh", "构建时没有包含")] {
+                let said = said(command, lang);
+                let (error, hint) = (said.error.unwrap_or_default(), said.hint.unwrap_or_default());
+                assert_eq!((said.status, said.out.as_str()), (UNREADABLE, ""), "{command}");
+                assert!(error.contains(words) && error.contains(command), "{error}");
+                assert!(hint.contains(&format!("--features {feature}")), "{hint}");
+            }
+        }
+        let unknown = said("tokenise", "en").error.unwrap_or_default();
+        assert!(unknown.contains("there is no command tokenise"), "{unknown}");
+    }
+
+    #[test]
+    fn every_optional_command_is_told_of_and_every_feature_exists() {
+        let manifest = include_str!("../Cargo.toml");
+        for (command, feature) in OPTIONAL {
+            assert!(manifest.lines().any(|line| line.starts_with(&format!("{feature} = ["))), "{feature}");
+            // Where it is built in, its name is right; where it is not, it is told of.
+            if Args::command().find_subcommand(command).is_none() {
+                let error = Args::try_parse_from(["whyidle", command]).expect_err("not built in");
+                assert!(not_built(&error).is_some(), "{command}");
+            }
+        }
+        #[cfg(all(feature = "tui", feature = "serve", feature = "feed", feature = "agent"))]
+        for (command, _) in OPTIONAL {
+            assert!(Args::command().find_subcommand(command).is_some(), "there is no {command}");
+        }
+    }
 
     #[test]
     fn the_language_is_found_in_a_line_that_is_not_understood() {

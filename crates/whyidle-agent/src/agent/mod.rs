@@ -23,7 +23,7 @@ use crate::state::{CardState, State};
 use crate::web::Desk;
 
 /// How long one run is in focus.
-pub const SLOT: Duration = Duration::from_secs(20);
+pub(crate) const SLOT: Duration = Duration::from_secs(20);
 /// How long the windows are that runs are judged by.
 pub const WINDOW: Duration = Duration::from_secs(60);
 /// After a change, the run stays in focus for so many slots, closely.

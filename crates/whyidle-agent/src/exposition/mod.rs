@@ -25,7 +25,7 @@ pub enum Format {
 impl Format {
     /// The content type.
     #[must_use]
-    pub fn content_type(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -69,7 +69,7 @@ impl Points {
 const LONGEST_COMMAND: usize = 160;
 
 /// Decides which runs the limit of series keeps out, and counts.
-pub fn admit(state: &mut State, terms: &Terms<'_>) {
+pub(crate) fn admit(state: &mut State, terms: &Terms<'_>) {
     let mut points = Points::default();
     cards(state, &mut points);
     own(state, terms, &mut points);

@@ -137,7 +137,7 @@ impl Segment {
     }
 
     /// Goes on without its folder, which took nothing: it is removed.
-    pub fn leave_disk(&mut self) {
+    pub(crate) fn leave_disk(&mut self) {
         self.told = true;
         if let Some(dir) = self.dir.take() {
             // What cannot be removed is the next one's to overwrite.

@@ -31,7 +31,7 @@ impl Failure {
 
     /// Expandable segments would have had room: they give pages that are wholly free back to the driver, and no others.
     #[must_use]
-    pub fn is_for_expandable(&self) -> bool {
+    pub(crate) fn is_for_expandable(&self) -> bool {
         self.is_fragmented() && self.in_pages.saturating_add(self.device_free) >= self.bytes
     }
 }

@@ -257,7 +257,7 @@ impl RankFacts {
 
     /// The class of a collective.
     #[must_use]
-    pub fn class_of(&self, row: usize) -> &Class {
+    pub(crate) fn class_of(&self, row: usize) -> &Class {
         &self.classes[self.rows.class[row] as usize]
     }
 }

@@ -11,6 +11,7 @@
 //! All shares are of the time watched, each with the number of samples behind it.
 
 pub mod batches;
+mod doing;
 mod files;
 pub mod gpu;
 pub mod mainthread;
@@ -22,8 +23,9 @@ pub mod workers;
 use whyidle_model::Samples;
 
 pub use batches::Batches;
+pub use doing::Doing;
 pub use gpu::GpuSignals;
-pub use mainthread::{Doing, MainThread};
+pub use mainthread::MainThread;
 pub use phases::{Phase, Phases};
 pub use process::ProcessSignals;
 pub use rhythm::{Rhythm, rhythm};

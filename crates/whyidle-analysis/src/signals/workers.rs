@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use whyidle_model::{Samples, Stack};
 
-use super::mainthread::{Place, Reader};
+use super::doing::Reader;
+use super::mainthread::Place;
 
 /// What was seen of the loader workers.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,7 +17,8 @@ use crate::facts::{DeviceFacts, Facts};
 use crate::lines::Line;
 
 pub use gaps::{Gap, Part};
-pub use thin::HIDES_NONE_ABOVE;
+#[cfg(test)]
+use thin::HIDES_NONE_ABOVE;
 
 /// No name.
 pub const UNNAMED: u32 = u32::MAX;

@@ -4,7 +4,7 @@ use super::{Block, Gap, UNNAMED};
 use crate::lines::Line;
 
 /// A gap of the step's length divided by this, or longer, is never part of a block.
-pub const HIDES_NONE_ABOVE: i64 = 1_000;
+pub(crate) const HIDES_NONE_ABOVE: i64 = 1_000;
 
 /// Blocks that follow each other closely and are short become one. Lanes with at most `most` blocks stay as they are;
 /// others keep at most about three times as many.

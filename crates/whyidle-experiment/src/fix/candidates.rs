@@ -87,7 +87,7 @@ fn today(looked: &[Tried], name: &str) -> Option<Option<String>> {
 
 /// Twice the workers that there are, and at least two: one alone does no more than the process that trains.
 #[must_use]
-pub fn next_workers(today: u32) -> u32 {
+pub(crate) fn next_workers(today: u32) -> u32 {
     (today * 2).max(2)
 }
 

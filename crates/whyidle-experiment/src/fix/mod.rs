@@ -47,7 +47,7 @@ pub enum Outcome {
 impl Outcome {
     /// It may yet gain something once another remedy is kept: what it saves was hidden.
     #[must_use]
-    pub fn may_change(&self) -> bool {
+    pub(crate) fn may_change(&self) -> bool {
         match self {
             Self::NoGain | Self::Unproven => true,
             Self::NotApplied(why) => why.as_deref() == Some("no-workers"),
@@ -116,7 +116,7 @@ impl Fix {
 
     /// What a list shows of it.
     #[must_use]
-    pub fn come_to(&self) -> ComeTo {
+    pub(crate) fn come_to(&self) -> ComeTo {
         let answer = self.together.as_ref().map(|effect| effect.answer.id());
         ComeTo {
             step_ns: self.before_ns,

@@ -5,7 +5,8 @@ use crate::result::Peak;
 use crate::stats::losses::TOLERANCE;
 use crate::stats::steady::Steady;
 
-const ASKED: Question = Question { metric: Metric::Step, limit: LIMIT, tolerance: TOLERANCE, anyway: false };
+/// As the command line has it, unless told otherwise.
+const ASKED: Question = Question { metric: Metric::Step, limit: 0.05, tolerance: TOLERANCE, anyway: false };
 
 /// A run with steps of `ms`.
 fn run(ms: f64) -> Run {

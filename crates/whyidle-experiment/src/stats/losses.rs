@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::mean_and_deviation;
 
-/// Tolerance unless told otherwise: a share of A's mean loss.
-pub const TOLERANCE: f64 = 0.02;
+/// Tolerance as the command line has it unless told otherwise: a share of A's mean loss.
+#[cfg(test)]
+pub(crate) const TOLERANCE: f64 = 0.02;
 /// Pieces at most.
 const PIECES: usize = 16;
 /// Fewer losses in a run are no trajectory.

@@ -8,7 +8,7 @@
 pub mod losses;
 pub mod paired;
 pub mod steady;
-pub mod warmup;
+pub(crate) mod warmup;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -18,14 +18,14 @@ pub const LEVEL: f64 = 0.95;
 /// The point of Student's t with `freedom` degrees that is exceeded in absolute value with probability `alpha`.
 /// Infinite without a degree of freedom.
 #[must_use]
-pub fn student(alpha: f64, freedom: usize) -> f64 {
+pub(crate) fn student(alpha: f64, freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64)
         .map_or(f64::INFINITY, |student| student.inverse_cdf(1.0 - alpha / 2.0))
 }
 
 /// Mean and standard deviation (of a sample, n − 1) of `values`; the latter is 0 for fewer than two.
 #[must_use]
-pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+pub(crate) fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n.max(1.0);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

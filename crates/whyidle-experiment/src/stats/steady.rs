@@ -11,7 +11,7 @@ use whyidle_analysis::distribution::outliers;
 use super::{LEVEL, mean_and_deviation, median, quantile, student, warmup};
 
 /// A step this many times the median is a stall.
-pub const STALL: f64 = 3.0;
+pub(crate) const STALL: f64 = 3.0;
 /// Stalls are rare: at most this share of the steady steps.
 pub const RARE: f64 = 0.05;
 /// Batches whose means give the interval: fewer steps than this give none.
@@ -24,7 +24,7 @@ pub struct Steady {
     pub warmup_steps: usize,
     /// Their time.
     pub warmup_ns: i64,
-    /// The rest is steady, see [`warmup::Warmup::settled`].
+    /// The rest is steady: its halves agree.
     pub settled: bool,
     /// Steady steps, stalls among them.
     pub count: usize,

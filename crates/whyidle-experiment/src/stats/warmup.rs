@@ -11,7 +11,7 @@ use super::{mean_and_deviation, median};
 /// Steps of a batch, where there are enough of them.
 const BATCH: usize = 5;
 /// Fewer steps do not tell a warm-up from a steady state.
-pub const FEWEST: usize = 10;
+pub(crate) const FEWEST: usize = 10;
 /// A step of more than this times the median of the later half, or less than its inverse, stands out.
 const STANDS_OUT: f64 = 1.5;
 /// A change from the first to the second half of the steady steps by less than this does not matter.
@@ -21,17 +21,17 @@ const ERRORS: f64 = 4.0;
 
 /// The start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Warmup {
+pub(crate) struct Warmup {
     /// Steps at the start that are not like the rest.
-    pub steps: usize,
+    pub(crate) steps: usize,
     /// The rest is steady: the cut does not lie at the last place where it may lie, and the step time no longer
     /// changes from one half of the rest to the other by more than 5 % and four standard errors.
-    pub settled: bool,
+    pub(crate) settled: bool,
 }
 
 /// The warm-up in a series of step times, ns.
 #[must_use]
-pub fn warmup(steps: &[i64]) -> Warmup {
+pub(crate) fn warmup(steps: &[i64]) -> Warmup {
     if steps.len() < FEWEST {
         return Warmup { steps: 0, settled: false };
     }

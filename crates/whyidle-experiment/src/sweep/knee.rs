@@ -84,13 +84,6 @@ impl Ratio {
         let interval = half.map(|half| ((log - half).exp(), (log + half).exp()));
         Self { ratio: log.exp(), interval }
     }
-
-    /// The ratio the other way round.
-    #[must_use]
-    pub fn inverse(self) -> Self {
-        let interval = self.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
-        Self { ratio: 1.0 / self.ratio, interval }
-    }
 }
 
 /// One value. Times are ns.
@@ -297,7 +290,6 @@ mod tests {
             (ratio.ratio - 2.0).abs() < 0.01
                 && ratio.interval.is_some_and(|(low, high)| low < 2.0 && high > 1.99)
         );
-        assert!((ratio.inverse().ratio - 0.5).abs() < 0.01);
         assert!(noise(&times).is_some_and(|noise| noise < 0.01));
     }
 }

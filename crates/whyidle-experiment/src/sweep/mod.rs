@@ -214,7 +214,7 @@ impl Sweep {
 
     /// What a list shows of it: of the whole ladder, or of the one rung.
     #[must_use]
-    pub fn come_to(&self) -> ComeTo {
+    pub(crate) fn come_to(&self) -> ComeTo {
         let (step_ns, effect, answer) = self.in_short();
         ComeTo { step_ns, effect, answer, ended: self.ended }
     }

@@ -125,7 +125,7 @@ pub type Composed = (Vec<String>, BTreeMap<String, String>);
 ///
 /// # Errors
 /// Where one cannot be changed, or a copy not be written.
-pub fn compose(
+pub(crate) fn compose(
     command: &[String],
     settings: &[(&Setting, &str)],
     folder: &Path,

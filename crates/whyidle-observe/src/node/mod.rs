@@ -149,7 +149,7 @@ impl Default for Node {
 impl Node {
     /// With another source of stacks.
     #[must_use]
-    pub fn with_source(stacks: Box<dyn StackSource>) -> Self {
+    pub(crate) fn with_source(stacks: Box<dyn StackSource>) -> Self {
         let s = Duration::from_secs;
         Self {
             gpus: None,

@@ -7,7 +7,7 @@ mod tensors;
 mod tests;
 
 pub use config::from_config;
-pub use presets::{PRESETS, preset};
+pub use presets::preset;
 pub use tensors::{Part, Role, Tensor};
 
 use crate::PlanError;
@@ -169,19 +169,19 @@ pub struct Model {
 impl Model {
     /// Layers of any kind.
     #[must_use]
-    pub fn all_layers(&self) -> u64 {
+    pub(crate) fn all_layers(&self) -> u64 {
         self.layers + self.decoder_layers
     }
 
     /// Keys and values per query: 1 without grouping.
     #[must_use]
-    pub fn kv_share(&self) -> f64 {
+    pub(crate) fn kv_share(&self) -> f64 {
         self.attention.kv_heads as f64 / self.attention.heads as f64
     }
 
     /// Layers that hold experts.
     #[must_use]
-    pub fn moe_layers(&self) -> u64 {
+    pub(crate) fn moe_layers(&self) -> u64 {
         self.moe
             .map_or(0, |moe| self.layers.saturating_sub(moe.pattern.dense_first) / moe.pattern.every.max(1))
     }

@@ -141,26 +141,26 @@ impl Context {
 
     /// GPU time that an activity alone accounts for, ns.
     #[must_use]
-    pub fn exclusive_ns(&self, activity: GpuId) -> i64 {
+    pub(crate) fn exclusive_ns(&self, activity: GpuId) -> i64 {
         self.exclusive[activity.index()]
     }
 
     /// The same if it belongs to a step used, else 0.
     #[must_use]
-    pub fn used_ns(&self, activity: GpuId) -> i64 {
+    pub(crate) fn used_ns(&self, activity: GpuId) -> i64 {
         if self.step(activity).is_some() { self.exclusive_ns(activity) } else { 0 }
     }
 
     /// The forward operator whose gradient an event in backward computes.
     #[must_use]
-    pub fn forward_of(&self, trace: &Trace, facts: &Facts, event: HostId) -> Option<HostId> {
+    pub(crate) fn forward_of(&self, trace: &Trace, facts: &Facts, event: HostId) -> Option<HostId> {
         let node = facts.tree.ancestry(event).find(|at| trace.host.forward_thread[at.index()] != 0)?;
         self.forward.get(&trace.host.sequence[node.index()]).copied()
     }
 
     /// GPU time of all activities in the steps used, ns.
     #[must_use]
-    pub fn busy_ns(&self) -> i64 {
+    pub(crate) fn busy_ns(&self) -> i64 {
         self.launched.iter().map(|launched| launched.used_ns).sum()
     }
 

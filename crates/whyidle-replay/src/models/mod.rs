@@ -17,7 +17,7 @@ pub mod evidence;
 pub mod flow;
 pub mod padding;
 pub mod precision;
-pub mod roof;
+pub(crate) mod roof;
 
 pub use context::Context;
 pub use evidence::{Evidence, Fact, ShapeShare, Share};

@@ -145,7 +145,7 @@ impl Roof {
 
     /// Length of `flops` on `bytes` at `rate`, ns: the longer of computing and moving.
     #[must_use]
-    pub fn dense_ns(&self, flops: f64, bytes: f64, rate: f64) -> f64 {
+    pub(crate) fn dense_ns(&self, flops: f64, bytes: f64, rate: f64) -> f64 {
         let moving = self.bandwidth().map_or(0.0, |bandwidth| bytes / bandwidth * 1e9);
         (flops / rate * 1e9).max(moving) + LEAST_KERNEL_NS
     }
@@ -153,7 +153,7 @@ impl Roof {
     /// Length of a matrix product, ns: at least that of its dot products one slice after the other,
     /// which is what bounds small results.
     #[must_use]
-    pub fn matmul_ns(&self, shape: MatmulShape, bytes: f64, rate: f64) -> f64 {
+    pub(crate) fn matmul_ns(&self, shape: MatmulShape, bytes: f64, rate: f64) -> f64 {
         let slices = (shape.k.min(SPLIT_K) as f64 / SLICE_K).ceil();
         self.dense_ns(shape.flops(), bytes, rate).max(LEAST_KERNEL_NS + slices * SLICE_NS)
     }
@@ -178,7 +178,7 @@ impl Roof {
 
     /// Length of fused attention, ns: forward or backward.
     #[must_use]
-    pub fn attention_ns(&self, shape: AttentionShape, dtype: DType, backward: bool) -> Option<f64> {
+    pub(crate) fn attention_ns(&self, shape: AttentionShape, dtype: DType, backward: bool) -> Option<f64> {
         let rate = self.attention(dtype, shape.width, backward)?;
         let flops = shape.forward_flops() * if backward { 2.5 } else { 1.0 };
         // Query, result; key, value; backward also their gradients and the result's.
@@ -191,18 +191,18 @@ impl Roof {
 
 /// Elements per 16 bytes: what tensor cores load at once.
 #[must_use]
-pub fn grid(dtype: DType) -> u64 {
+pub(crate) fn grid(dtype: DType) -> u64 {
     16 / dtype.bytes().clamp(1, 16)
 }
 
 /// Whether all sides are multiples of what tensor cores load at once.
 #[must_use]
-pub fn is_aligned(shape: MatmulShape, dtype: DType) -> bool {
+pub(crate) fn is_aligned(shape: MatmulShape, dtype: DType) -> bool {
     [shape.m, shape.n, shape.k].iter().all(|side| side % grid(dtype) == 0)
 }
 
 /// Whether a class computes what tensor cores are for, attention apart.
 #[must_use]
-pub fn is_product(class: OpClass) -> bool {
+pub(crate) fn is_product(class: OpClass) -> bool {
     class.is_dense() && !matches!(class, OpClass::Attention | OpClass::AttentionBackward)
 }

@@ -73,6 +73,7 @@ impl Frame {
         command: &str,
         needs: Needs,
     ) -> Self {
+        let lang = if Lang::OF_PAGES.contains(&lang) { lang } else { Lang::default() };
         let (mut scripts, mut styles) = (vec![policy::SCRIPT], vec![policy::STYLE]);
         if needs.pictures {
             scripts.push(policy::PICTURES);
@@ -99,7 +100,8 @@ impl Frame {
     }
 }
 
-/// The page of what was reached. `catalogs` are the English and the Chinese one; `lang` is what it opens in.
+/// The page of what was reached. `catalogs` are the English and the Chinese one; `lang` is what it opens in,
+/// English where it does not hold that.
 #[must_use]
 pub fn render_html(
     reached: Option<Reached<'_>>,

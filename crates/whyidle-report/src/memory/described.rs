@@ -2,76 +2,51 @@
 
 use whyidle_analysis::memory::{Apart, DeviceMemory, Stretch};
 use whyidle_diagnosis::Message;
-use whyidle_model::Severity;
 
 use super::{MemoryReport, SnapshotReport, summary, words};
 use crate::Catalog;
+use crate::draft::Draft;
 use crate::page::Block;
-use crate::text::tail::quality_text;
 
-/// Rows of a table before `-v` shows more.
-const ROWS: usize = 8;
 /// Rows even with `-v`; JSON holds all.
 const MOST_ROWS: usize = 40;
 /// Columns of the picture of memory over time.
 const COLUMNS: usize = 60;
 
 struct Page<'a> {
-    catalog: &'a Catalog,
-    verbose: bool,
-    blocks: Vec<Block>,
+    page: Draft<'a>,
 }
 
 pub(crate) fn blocks(report: &MemoryReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
-    let mut page = Page { catalog, verbose, blocks: Vec::new() };
+    let mut page = Page { page: Draft::new(catalog, verbose, MOST_ROWS) };
     for snapshot in &report.snapshots {
         page.snapshot(snapshot);
     }
     for (path, table) in &report.summaries {
-        page.blocks.extend(summary::blocks(path, table, catalog));
+        page.page.extend(summary::blocks(path, table, catalog));
     }
-    page.blocks
+    page.page.blocks()
 }
 
 impl Page<'_> {
-    fn say(&self, message: &Message) -> String {
-        self.catalog.message(message)
-    }
-
-    fn title(&mut self, id: &'static str) {
-        self.blocks.push(Block::Title(self.catalog.word(id)));
-    }
-
-    fn note(&mut self, message: &Message) {
-        let text = self.say(message);
-        self.blocks.push(Block::Note(text));
-    }
-
-    /// The rows that fit, and how many are left out.
-    fn table(&mut self, mut rows: Vec<Vec<String>>) {
-        let most = if self.verbose { MOST_ROWS } else { ROWS };
-        let left = rows.len().saturating_sub(most);
-        rows.truncate(most);
-        self.blocks.push(Block::Table(rows));
-        if left > 0 {
-            self.note(&Message::new("memory-more").count("count", left));
-        }
+    fn table(&mut self, rows: Vec<Vec<String>>) {
+        self.page.table(rows, Message::new("memory-more"));
     }
 
     fn bytes(&self, bytes: u64) -> String {
-        self.catalog.arg(&words::bytes(bytes))
+        self.page.catalog.arg(&words::bytes(bytes))
     }
 
     fn snapshot(&mut self, report: &SnapshotReport) {
         let Some(memory) = report.fullest() else {
             let head = Message::new("memory-head").name("path", &report.path);
-            self.blocks.push(Block::Head(self.say(&head)));
-            self.blocks.push(Block::Sentence(self.catalog.word("memory-empty")));
-            self.quality(report);
+            self.page.push(Block::Head(self.page.say(&head)));
+            self.page.push(Block::Sentence(self.page.catalog.word("memory-empty")));
+            self.page.doubts("memory-title-evidence", &report.quality);
             return;
         };
         self.head(report, memory);
-        self.blocks.push(Block::Sentence(self.catalog.sentences(&words::answer(report, memory))));
+        self.page.answer(&words::answer(report, memory));
         self.headroom(report, memory);
         self.advice(memory);
         self.parts(report, memory);
@@ -80,20 +55,20 @@ impl Page<'_> {
         self.totals(memory);
         self.driver(report, memory);
         self.others(report, memory);
-        self.quality(report);
+        self.page.doubts("memory-title-evidence", &report.quality);
     }
 
     fn head(&mut self, report: &SnapshotReport, memory: &DeviceMemory) {
         let mut parts = vec![
-            self.say(&Message::new("memory-head").name("path", &report.path)),
-            self.say(&Message::new("memory-head-device").name("device", memory.device.to_string())),
+            self.page.say(&Message::new("memory-head").name("path", &report.path)),
+            self.page.say(&Message::new("memory-head-device").name("device", memory.device.to_string())),
         ];
         if let Some((from, until)) = memory.span {
             let events =
                 Message::new("memory-head-events").count("count", memory.events).time("time", until - from);
-            parts.push(self.say(&events));
+            parts.push(self.page.say(&events));
         }
-        self.blocks.push(Block::Head(parts.join(" · ")));
+        self.page.push(Block::Head(parts.join(" · ")));
     }
 
     fn headroom(&mut self, report: &SnapshotReport, memory: &DeviceMemory) {
@@ -103,21 +78,21 @@ impl Page<'_> {
             .with("capacity", words::bytes(capacity))
             .with("free", words::bytes(free))
             .share("share", words::share(free, capacity));
-        self.note(&text);
+        self.page.note(&text);
     }
 
     fn advice(&mut self, memory: &DeviceMemory) {
         if memory.advice.is_empty() {
             return;
         }
-        self.title("memory-title-change");
+        self.page.title("memory-title-change");
         for &advice in &memory.advice {
             let said: Vec<Message> =
                 [words::advised(advice)].into_iter().chain(words::conditions(advice)).collect();
-            self.blocks.push(Block::Rule(true, self.catalog.sentences(&said)));
+            self.page.push(Block::Rule(true, self.page.catalog.sentences(&said)));
             let code = words::code(advice);
             if !code.is_empty() {
-                self.blocks.push(Block::Code(code.iter().map(|line| format!("  {line}")).collect()));
+                self.page.push(Block::Code(code.iter().map(|line| format!("  {line}")).collect()));
             }
         }
     }
@@ -126,13 +101,13 @@ impl Page<'_> {
         if memory.parts.is_empty() || memory.span.is_none() {
             return;
         }
-        self.title("memory-title-parts");
+        self.page.title("memory-title-parts");
         let whole = memory.peak.totals.allocated;
         let row = |part: &whyidle_analysis::memory::Part| {
             vec![
-                self.say(&words::part(&report.sites, part)),
+                self.page.say(&words::part(&report.sites, part)),
                 self.bytes(part.bytes),
-                self.catalog.share(words::share(part.bytes, whole)),
+                self.page.catalog.share(words::share(part.bytes, whole)),
             ]
         };
         let rows = memory.parts.iter().map(row).collect();
@@ -141,62 +116,65 @@ impl Page<'_> {
 
     fn growth(&mut self, report: &SnapshotReport, memory: &DeviceMemory) {
         let Some(growth) = &memory.growth else {
-            if self.verbose
+            if self.page.verbose
                 && let Some((by, count)) = memory.periods
             {
-                self.title("memory-title-growth");
-                self.note(&Message::new("memory-no-growth").message("periods", words::found_by(by, count)));
+                self.page.title("memory-title-growth");
+                self.page
+                    .note(&Message::new("memory-no-growth").message("periods", words::found_by(by, count)));
             }
             return;
         };
-        self.title("memory-title-growth");
+        self.page.title("memory-title-growth");
         let rows = growth
             .sites
             .iter()
             .map(|grown| {
                 let per = Message::new("memory-per-period").with("bytes", words::bytes(grown.per_period));
-                vec![self.say(&words::site(&report.sites[grown.site as usize])), self.say(&per)]
+                vec![self.page.say(&words::site(&report.sites[grown.site as usize])), self.page.say(&per)]
             })
             .collect();
         self.table(rows);
         if let Some((by, count)) = memory.periods {
-            self.note(&words::found_by(by, count));
+            self.page.note(&words::found_by(by, count));
         }
     }
 
     fn timeline(&mut self, memory: &DeviceMemory) {
         let (Some((from, until)), true) = (memory.span, memory.timeline.len() > 1) else { return };
-        self.title("memory-title-timeline");
+        self.page.title("memory-title-timeline");
         let top = memory.peak.totals.allocated;
-        self.blocks.push(Block::Code(vec![picture(&memory.timeline, from, until, top)]));
-        self.note(&Message::new("memory-timeline").with("top", words::bytes(top)).time("time", until - from));
+        self.page.push(Block::Code(vec![picture(&memory.timeline, from, until, top)]));
+        self.page
+            .note(&Message::new("memory-timeline").with("top", words::bytes(top)).time("time", until - from));
     }
 
     fn totals(&mut self, memory: &DeviceMemory) {
-        self.title("memory-title-totals");
+        self.page.title("memory-title-totals");
         let (peak, end) = (memory.peak.totals, memory.end);
         let has_history = memory.span.is_some();
         let row = |id: &'static str, peak: u64, end: u64| {
             let peak = if has_history { self.bytes(peak) } else { String::new() };
-            vec![self.catalog.word(id), peak, self.bytes(end)]
+            vec![self.page.catalog.word(id), peak, self.bytes(end)]
         };
-        let word = |id: &'static str| if has_history { self.catalog.word(id) } else { String::new() };
+        let word = |id: &'static str| if has_history { self.page.catalog.word(id) } else { String::new() };
         let mut rows = vec![
-            vec![String::new(), word("memory-at-peak"), self.catalog.word("memory-at-end")],
+            vec![String::new(), word("memory-at-peak"), self.page.catalog.word("memory-at-end")],
             row("memory-row-allocated", peak.allocated, end.allocated),
             row("memory-row-requested", peak.requested, end.requested),
             row("memory-row-active", peak.active, end.active),
             row("memory-row-reserved", peak.reserved, end.reserved),
             row("memory-row-cached", peak.cached(), end.cached()),
         ];
-        if self.verbose || !memory.fragmentation.failures.is_empty() {
-            let at_end =
-                |id: &'static str, bytes: u64| vec![self.catalog.word(id), String::new(), self.bytes(bytes)];
+        if self.page.verbose || !memory.fragmentation.failures.is_empty() {
+            let at_end = |id: &'static str, bytes: u64| {
+                vec![self.page.catalog.word(id), String::new(), self.bytes(bytes)]
+            };
             rows.push(at_end("memory-row-releasable", memory.fragmentation.releasable));
             rows.push(at_end("memory-row-split", memory.fragmentation.split));
             rows.push(at_end("memory-row-largest", memory.fragmentation.largest_free));
         }
-        self.blocks.push(Block::Table(rows));
+        self.page.push(Block::Table(rows));
     }
 
     fn driver(&mut self, report: &SnapshotReport, memory: &DeviceMemory) {
@@ -242,9 +220,9 @@ impl Page<'_> {
         if said.is_empty() {
             return;
         }
-        self.title("memory-title-driver");
+        self.page.title("memory-title-driver");
         for message in &said {
-            self.note(message);
+            self.page.note(message);
         }
     }
 
@@ -254,32 +232,19 @@ impl Page<'_> {
         if others.is_empty() {
             return;
         }
-        self.title("memory-title-others");
+        self.page.title("memory-title-others");
         let rows = others
             .iter()
             .map(|other| {
                 let device = Message::new("memory-head-device").name("device", other.device.to_string());
                 vec![
-                    self.say(&device),
+                    self.page.say(&device),
                     self.bytes(other.peak.totals.allocated),
                     self.bytes(other.peak_reserved),
                 ]
             })
             .collect();
         self.table(rows);
-    }
-
-    fn quality(&mut self, report: &SnapshotReport) {
-        let shown: Vec<Block> = report
-            .quality
-            .iter()
-            .filter(|note| self.verbose || note.severity > Severity::Info)
-            .map(|note| Block::Doubt(quality_text(self.catalog, note)))
-            .collect();
-        if !shown.is_empty() {
-            self.title("memory-title-evidence");
-            self.blocks.extend(shown);
-        }
     }
 }
 

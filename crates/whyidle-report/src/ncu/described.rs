@@ -6,6 +6,7 @@ use whyidle_model::{NcuStall, Severity};
 
 use super::{NcuReport, words};
 use crate::Catalog;
+use crate::draft::Draft;
 use crate::page::Block;
 use crate::text::tail::quality_text;
 
@@ -22,50 +23,37 @@ const TOLD: f64 = 0.1;
 
 struct Page<'a> {
     report: &'a NcuReport,
-    catalog: &'a Catalog,
-    verbose: bool,
-    blocks: Vec<Block>,
+    page: Draft<'a>,
 }
 
 pub(crate) fn blocks(report: &NcuReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
-    let mut page = Page { report, catalog, verbose, blocks: Vec::new() };
+    let mut page = Page { report, page: Draft::new(catalog, verbose, MOST_ROWS) };
     page.head();
-    page.blocks.push(Block::Sentence(catalog.sentences(&words::answer(report))));
+    page.page.answer(&words::answer(report));
     page.beside();
     page.layers();
     page.bounds();
     page.kernels();
     page.missing();
     page.evidence();
-    page.blocks
+    page.page.blocks()
 }
 
 impl Page<'_> {
-    fn say(&self, message: &Message) -> String {
-        self.catalog.message(message)
-    }
-
-    fn title(&mut self, id: &'static str) {
-        self.blocks.push(Block::Title(self.catalog.word(id)));
-    }
-
-    fn note(&mut self, message: &Message) {
-        self.blocks.push(Block::Note(self.say(message)));
-    }
-
     fn head(&mut self) {
         let counts = Message::new("ncu-head")
             .count("launches", self.report.launches)
             .count("kernels", self.report.kernels.len());
-        let mut parts = vec![self.report.gpu.clone(), self.say(&counts)];
+        let mut parts = vec![self.report.gpu.clone(), self.page.say(&counts)];
         parts.retain(|part| !part.is_empty());
-        self.blocks.push(Block::Head(parts.join(" · ")));
+        self.page.push(Block::Head(parts.join(" · ")));
     }
 
     fn beside(&mut self) {
         match &self.report.coverage {
-            Some((path, coverage)) if coverage.found > 0 => self.note(&words::covers(path, coverage)),
+            Some((path, coverage)) if coverage.found > 0 => self.page.note(&words::covers(path, coverage)),
             _ => self
+                .page
                 .note(&Message::new("ncu-weighted-by-length").time("time", self.report.together.weight_ns)),
         }
     }
@@ -74,7 +62,8 @@ impl Page<'_> {
         let together = &self.report.together;
         let mut rows = Vec::new();
         let figure = |share: Option<f64>| {
-            share.map_or_else(|| self.catalog.word("ncu-unknown"), |share| self.catalog.share(share))
+            share
+                .map_or_else(|| self.page.catalog.word("ncu-unknown"), |share| self.page.catalog.share(share))
         };
         let (resident, whose) = match &self.report.coverage {
             Some((_, coverage)) => (
@@ -84,13 +73,13 @@ impl Page<'_> {
             None => (None, "ncu-layer-resident-none"),
         };
         let row = |name: &'static str, share: Option<f64>, remark: String| {
-            vec![self.catalog.word(name), figure(share), String::new(), remark]
+            vec![self.page.catalog.word(name), figure(share), String::new(), remark]
         };
-        rows.push(row("ncu-layer-resident", resident, self.catalog.word(whose)));
+        rows.push(row("ncu-layer-resident", resident, self.page.catalog.word(whose)));
         rows.push(row(
             "ncu-layer-filled",
             together.filled,
-            self.say(&Message::new("ncu-layer-filled-remark")),
+            self.page.say(&Message::new("ncu-layer-filled-remark")),
         ));
         let mut computing = vec![Message::new("ncu-layer-computing-remark")];
         let told = together
@@ -106,9 +95,9 @@ impl Page<'_> {
         if !waits.is_empty() {
             computing.push(Message::new("ncu-warps-time").with("waits", list(waits)));
         }
-        rows.push(row("ncu-layer-computing", together.computing, self.catalog.sentences(&computing)));
-        self.title("ncu-title-layers");
-        self.blocks.push(Block::Table(rows));
+        rows.push(row("ncu-layer-computing", together.computing, self.page.catalog.sentences(&computing)));
+        self.page.title("ncu-title-layers");
+        self.page.push(Block::Table(rows));
     }
 
     fn bounds(&mut self) {
@@ -117,13 +106,13 @@ impl Page<'_> {
             return;
         }
         let rows = together.bounds.iter().filter(|(_, time)| *time > 0).map(|(bound, time)| {
-            let share = self.catalog.share(words::share(*time, together.weight_ns));
-            vec![self.say(&words::bound(Some(*bound))), share, self.catalog.time(*time)]
+            let share = self.page.catalog.share(words::share(*time, together.weight_ns));
+            vec![self.page.say(&words::bound(Some(*bound))), share, self.page.catalog.time(*time)]
         });
         let rows: Vec<_> = rows.collect();
-        self.title("ncu-title-bounds");
-        self.blocks.push(Block::Table(rows));
-        self.blocks.push(Block::Note(self.catalog.word("ncu-bounds-note")));
+        self.page.title("ncu-title-bounds");
+        self.page.push(Block::Table(rows));
+        self.page.push(Block::Note(self.page.catalog.word("ncu-bounds-note")));
     }
 
     fn kernels(&mut self) {
@@ -131,19 +120,19 @@ impl Page<'_> {
         let is_told = |kernel: &&KernelFacts| self.report.together.weight_ns == 0 || kernel.weight_ns > 0;
         let mut kernels: Vec<&KernelFacts> = self.report.kernels.iter().filter(is_told).collect();
         kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.weight_ns));
-        let most = if self.verbose { MOST_ROWS } else { ROWS };
+        let most = if self.page.verbose { MOST_ROWS } else { ROWS };
         let rows: Vec<_> = kernels.iter().take(most).map(|kernel| self.kernel(kernel)).collect();
-        self.title("ncu-title-kernels");
-        self.blocks.push(Block::Table(rows));
+        self.page.title("ncu-title-kernels");
+        self.page.push(Block::Table(rows));
         if kernels.len() > most {
-            self.note(&Message::new("ncu-more").count("count", kernels.len() - most));
+            self.page.note(&Message::new("ncu-more").count("count", kernels.len() - most));
         }
     }
 
     fn kernel(&self, kernel: &KernelFacts) -> Vec<String> {
-        let name = if self.verbose { &kernel.name } else { &kernel.short };
+        let name = if self.page.verbose { &kernel.name } else { &kernel.short };
         // A name of a kernel has no place to break; the shape tells launches of one function apart.
-        let name = crate::text::shortened(name, if self.verbose { 200 } else { 60 });
+        let name = crate::text::shortened(name, if self.page.verbose { 200 } else { 60 });
         let mut said = Vec::new();
         if let (Some(sm), Some(memory)) = (kernel.sm, kernel.memory) {
             let at = Message::new("ncu-kernel-throughput").share("sm", sm).share("memory", memory);
@@ -178,18 +167,18 @@ impl Page<'_> {
         if !waits.is_empty() {
             said.push(Message::new("ncu-warps-time").with("waits", list(waits)));
         }
-        let time = self.catalog.time(kernel.weight_ns);
+        let time = self.page.catalog.time(kernel.weight_ns);
         vec![
             format!("{name}{}", shape(kernel)),
             time,
-            self.say(&words::bound(kernel.bound)),
-            self.catalog.sentences(&said),
+            self.page.say(&words::bound(kernel.bound)),
+            self.page.catalog.sentences(&said),
         ]
     }
 
     fn missing(&mut self) {
         let Some((_, coverage)) = &self.report.coverage else { return };
-        let most = if self.verbose { coverage.missing.len() } else { 3 };
+        let most = if self.page.verbose { coverage.missing.len() } else { 3 };
         let rows: Vec<_> = coverage
             .missing
             .iter()
@@ -197,13 +186,13 @@ impl Page<'_> {
             .map(|(name, time)| {
                 vec![
                     crate::text::shortened(&whyidle_analysis::ncu::short(name), 60),
-                    self.catalog.time(*time),
+                    self.page.catalog.time(*time),
                 ]
             })
             .collect();
         if !rows.is_empty() {
-            self.title("ncu-title-missing");
-            self.blocks.push(Block::Table(rows));
+            self.page.title("ncu-title-missing");
+            self.page.push(Block::Table(rows));
         }
     }
 
@@ -211,16 +200,16 @@ impl Page<'_> {
         if self.report.warnings.is_empty() && self.report.quality.is_empty() {
             return;
         }
-        self.title("ncu-title-evidence");
+        self.page.title("ncu-title-evidence");
         for warning in &self.report.warnings {
             let warning =
-                if self.verbose { warning.clone() } else { crate::text::shortened(warning, WARNING) };
-            let text = self.say(&Message::new("ncu-warned").name("text", warning));
-            self.blocks.push(Block::Note(text));
+                if self.page.verbose { warning.clone() } else { crate::text::shortened(warning, WARNING) };
+            let text = self.page.say(&Message::new("ncu-warned").name("text", warning));
+            self.page.push(Block::Note(text));
         }
         for note in &self.report.quality {
-            let text = quality_text(self.catalog, note);
-            self.blocks.push(if note.severity == Severity::Info {
+            let text = quality_text(self.page.catalog, note);
+            self.page.push(if note.severity == Severity::Info {
                 Block::Note(text)
             } else {
                 Block::Doubt(text)

@@ -5,12 +5,9 @@ use whyidle_diagnosis::{Message, slow_path, why_slow};
 
 use super::{RanksReport, words};
 use crate::Catalog;
+use crate::draft::Draft;
 use crate::page::Block;
-use crate::text::tail::quality_text;
-use whyidle_model::Severity;
 
-/// Rows of a table before `-v` shows more.
-const ROWS: usize = 8;
 /// Rows even with `-v`; JSON holds all.
 const MOST_ROWS: usize = 64;
 /// Frames of a stack before `-v` shows more.
@@ -18,15 +15,13 @@ const FRAMES: usize = 8;
 
 struct Page<'a> {
     report: &'a RanksReport,
-    catalog: &'a Catalog,
-    verbose: bool,
-    blocks: Vec<Block>,
+    page: Draft<'a>,
 }
 
 pub(crate) fn blocks(report: &RanksReport, catalog: &Catalog, verbose: bool) -> Vec<Block> {
-    let mut page = Page { report, catalog, verbose, blocks: Vec::new() };
+    let mut page = Page { report, page: Draft::new(catalog, verbose, MOST_ROWS) };
     page.head();
-    page.blocks.push(Block::Sentence(catalog.sentences(&words::answer(report))));
+    page.page.answer(&words::answer(report));
     if let Some(facts) = &report.flight {
         page.hang(facts);
         page.mismatches(facts);
@@ -34,29 +29,13 @@ pub(crate) fn blocks(report: &RanksReport, catalog: &Catalog, verbose: bool) -> 
         page.rates(facts);
     }
     page.links();
-    page.quality();
-    page.blocks
+    page.page.doubts("ranks-title-evidence", &report.quality);
+    page.page.blocks()
 }
 
 impl Page<'_> {
-    fn say(&self, message: &Message) -> String {
-        self.catalog.message(message)
-    }
-
-    fn title(&mut self, id: &'static str) {
-        self.blocks.push(Block::Title(self.catalog.word(id)));
-    }
-
-    /// The rows that fit, and how many are left out.
-    fn table(&mut self, mut rows: Vec<Vec<String>>) {
-        let most = if self.verbose { MOST_ROWS } else { ROWS };
-        let left = rows.len().saturating_sub(most);
-        rows.truncate(most);
-        self.blocks.push(Block::Table(rows));
-        if left > 0 {
-            let text = self.say(&Message::new("ranks-more").count("count", left));
-            self.blocks.push(Block::Note(text));
-        }
+    fn table(&mut self, rows: Vec<Vec<String>>) {
+        self.page.table(rows, Message::new("ranks-more"));
     }
 
     fn head(&mut self) {
@@ -68,29 +47,29 @@ impl Page<'_> {
                 .count("count", present.len())
                 .message("ranks", words::ranks(&present))
                 .count("entries", entries);
-            parts.push(self.say(&dumps));
+            parts.push(self.page.say(&dumps));
         }
         let version = self.report.dumps.iter().map(|dump| dump.dump.library.as_str());
         let version =
             version.chain(self.report.nccl.iter().map(|log| log.version.as_str())).find(|v| !v.is_empty());
         if let Some(version) = version {
-            parts.push(self.say(&Message::new("ranks-head-nccl").name("version", version)));
+            parts.push(self.page.say(&Message::new("ranks-head-nccl").name("version", version)));
         }
         if let Some(log) = &self.report.nccl {
-            parts.push(self.say(&Message::new("ranks-head-log").count("count", log.lines)));
+            parts.push(self.page.say(&Message::new("ranks-head-log").count("count", log.lines)));
         }
-        self.blocks.push(Block::Head(parts.join(" · ")));
+        self.page.push(Block::Head(parts.join(" · ")));
     }
 
     fn hang(&mut self, facts: &FlightFacts) {
         let Some(hang) = &facts.hang else { return };
         if hang.may_be_under_way() && hang.kind != HangKind::Mismatched {
-            self.blocks.push(Block::Doubt(self.catalog.word("ranks-under-way")));
+            self.page.push(Block::Doubt(self.page.catalog.word("ranks-under-way")));
         }
         if matches!(hang.kind, HangKind::NeverEntered | HangKind::NoMessage) {
             let text =
-                self.say(&Message::new("ranks-next-stack").message("rank", words::ranks(&hang.guilty)));
-            self.blocks.push(Block::Note(text));
+                self.page.say(&Message::new("ranks-next-stack").message("rank", words::ranks(&hang.guilty)));
+            self.page.push(Block::Note(text));
         }
         let mut shown: Vec<(&'static str, &Operation)> = Vec::new();
         match (&hang.mismatch, hang.kind) {
@@ -111,40 +90,43 @@ impl Page<'_> {
             let title = Message::new(id)
                 .message("rank", words::ranks(&[operation.rank]))
                 .message("operation", words::operation(operation));
-            self.blocks.push(Block::Title(self.say(&title)));
+            self.page.push(Block::Title(self.page.say(&title)));
             self.stack(operation);
         }
     }
 
     fn stack(&mut self, operation: &Operation) {
-        let most = if self.verbose { operation.stack.len() } else { FRAMES };
+        let most = if self.page.verbose { operation.stack.len() } else { FRAMES };
         if operation.stack.is_empty() {
             let text = Message::new("ranks-no-stack").name("thread", &operation.thread);
-            self.blocks.push(Block::Note(self.say(&text)));
+            self.page.push(Block::Note(self.page.say(&text)));
             return;
         }
         let line = |(function, file, line): &(String, String, u32)| {
-            if self.verbose {
+            if self.page.verbose {
                 format!("{function} ({file}:{line})")
             } else {
                 words::place(function, file, *line)
             }
         };
-        self.blocks.push(Block::Code(operation.stack.iter().take(most).map(line).collect()));
+        self.page.push(Block::Code(operation.stack.iter().take(most).map(line).collect()));
     }
 
     fn mismatches(&mut self, facts: &FlightFacts) {
         if facts.mismatches.is_empty() {
             return;
         }
-        self.title("ranks-title-mismatches");
-        let rows =
-            facts.mismatches.iter().map(|found| vec![self.say(&words::mismatch(facts, found))]).collect();
+        self.page.title("ranks-title-mismatches");
+        let rows = facts
+            .mismatches
+            .iter()
+            .map(|found| vec![self.page.say(&words::mismatch(facts, found))])
+            .collect();
         self.table(rows);
     }
 
     fn groups(&mut self, facts: &FlightFacts) {
-        self.title("ranks-title-groups");
+        self.page.title("ranks-title-groups");
         let hung = facts.hang.as_ref().map(|hang| hang.group);
         let mut order: Vec<usize> = (0..facts.groups.len()).collect();
         // Worst first.
@@ -184,7 +166,7 @@ impl Page<'_> {
         if group.ranks_seen_only {
             remarks.push(Message::new("ranks-group-seen-only"));
         }
-        vec![name, self.say(&members), self.say(&matched), self.catalog.sentences(&remarks)]
+        vec![name, self.page.say(&members), self.page.say(&matched), self.page.catalog.sentences(&remarks)]
     }
 
     fn rates(&mut self, facts: &FlightFacts) {
@@ -193,13 +175,18 @@ impl Page<'_> {
         for (dump, pace) in self.report.dumps.iter().zip(&facts.paces) {
             match pace {
                 Pace::Steps { median, low, high, count, operations, .. } => {
-                    let name = self.say(&words::ranks(&[dump.rank]));
+                    let name = self.page.say(&words::ranks(&[dump.rank]));
                     let range = Message::new("ranks-step-range").time("low", *low).time("high", *high);
                     let of =
                         Message::new("ranks-step-of").count("count", *count).count("operations", *operations);
                     rows.push((
                         *median,
-                        vec![name, self.catalog.time(*median), self.say(&range), self.say(&of)],
+                        vec![
+                            name,
+                            self.page.catalog.time(*median),
+                            self.page.say(&range),
+                            self.page.say(&of),
+                        ],
                     ));
                 }
                 other => without.push(other),
@@ -208,9 +195,9 @@ impl Page<'_> {
         // Ranks of one job step together: the slowest, and how far the fastest is from it, say it all.
         rows.sort_by_key(|(median, _)| std::cmp::Reverse(*median));
         if !rows.is_empty() {
-            self.title("ranks-title-steps");
+            self.page.title("ranks-title-steps");
             self.table(rows.into_iter().map(|(_, row)| row).collect());
-            self.blocks.push(Block::Note(self.catalog.word("ranks-step-note")));
+            self.page.push(Block::Note(self.page.catalog.word("ranks-step-note")));
         } else if let Some(pace) = without.first() {
             let id = match pace {
                 Pace::TooShort => "ranks-pace-short",
@@ -218,8 +205,8 @@ impl Page<'_> {
                 Pace::Profiled => "ranks-pace-profiled",
                 _ => "ranks-pace-irregular",
             };
-            self.title("ranks-title-steps");
-            self.blocks.push(Block::Note(self.catalog.word(id)));
+            self.page.title("ranks-title-steps");
+            self.page.push(Block::Note(self.page.catalog.word(id)));
         }
         self.lateness(facts);
         self.transfers(facts);
@@ -228,14 +215,18 @@ impl Page<'_> {
     fn lateness(&mut self, facts: &FlightFacts) {
         let late = facts.groups.iter().find(|group| group.lateness.len() > 1);
         let Some(late) = late else { return };
-        self.title("ranks-title-lateness");
+        self.page.title("ranks-title-lateness");
         let row = |row: &whyidle_analysis::flight::Lateness| {
             let last = Message::new("ranks-late-last").count("count", row.last).count("all", row.steps);
-            vec![self.say(&words::ranks(&[row.rank])), self.catalog.time(row.median), self.say(&last)]
+            vec![
+                self.page.say(&words::ranks(&[row.rank])),
+                self.page.catalog.time(row.median),
+                self.page.say(&last),
+            ]
         };
         let rows = late.lateness.iter().map(row).collect();
         self.table(rows);
-        self.blocks.push(Block::Note(self.catalog.word("ranks-late-note")));
+        self.page.push(Block::Note(self.page.catalog.word("ranks-late-note")));
     }
 
     fn transfers(&mut self, facts: &FlightFacts) {
@@ -244,9 +235,9 @@ impl Page<'_> {
             .iter()
             .flat_map(|group| group.transfers.iter().map(move |transfer| (group, transfer)))
             .map(|(group, transfer)| {
-                let bytes = transfer
-                    .bytes
-                    .map_or_else(String::new, |bytes| self.catalog.quantity(&crate::quantity::bytes(bytes)));
+                let bytes = transfer.bytes.map_or_else(String::new, |bytes| {
+                    self.page.catalog.quantity(&crate::quantity::bytes(bytes))
+                });
                 let name = format!("{} {bytes} · {}", transfer.name, group.group.label());
                 let waits = Message::new("ranks-transfer-waits").time("time", transfer.waiting);
                 let last = transfer.last.map_or_else(String::new, |(rank, count)| {
@@ -254,13 +245,13 @@ impl Page<'_> {
                         .message("rank", words::ranks(&[rank]))
                         .count("count", count)
                         .count("all", transfer.count);
-                    self.say(&last)
+                    self.page.say(&last)
                 });
-                vec![name, self.catalog.time(transfer.transfer), self.say(&waits), last]
+                vec![name, self.page.catalog.time(transfer.transfer), self.page.say(&waits), last]
             })
             .collect();
         if !rows.is_empty() {
-            self.title("ranks-title-transfers");
+            self.page.title("ranks-title-transfers");
             self.table(rows);
         }
     }
@@ -268,7 +259,7 @@ impl Page<'_> {
     fn links(&mut self) {
         let Some(log) = &self.report.nccl else { return };
         if !self.report.pairs.is_empty() {
-            self.title("ranks-title-links");
+            self.page.title("ranks-title-links");
             let rows: Vec<_> = self
                 .report
                 .pairs
@@ -278,7 +269,12 @@ impl Page<'_> {
                     let mut said: Vec<Message> = pair.slow.map(slow_path).into_iter().collect();
                     said.extend(pair.why.iter().map(why_slow));
                     let name = format!("{} ↔ {}", pair.ranks.0, pair.ranks.1);
-                    vec![name, pair.text.clone(), self.say(&channels), self.catalog.sentences(&said)]
+                    vec![
+                        name,
+                        pair.text.clone(),
+                        self.page.say(&channels),
+                        self.page.catalog.sentences(&said),
+                    ]
                 })
                 .collect();
             self.table(rows);
@@ -292,17 +288,17 @@ impl Page<'_> {
         } else if !log.network.is_empty() {
             notes.push(Message::new("ranks-links-network").name("network", &log.network));
         }
-        if self.verbose {
+        if self.page.verbose {
             let settings: Vec<String> =
                 log.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
             if !settings.is_empty() {
                 notes.push(Message::new("ranks-links-settings").name("settings", settings.join(" ")));
             }
         }
-        let said: Vec<Block> = notes.iter().map(|note| Block::Note(self.say(note))).collect();
-        self.blocks.extend(said);
+        let said: Vec<Block> = notes.iter().map(|note| Block::Note(self.page.say(note))).collect();
+        self.page.extend(said);
         if !log.warnings.is_empty() {
-            self.title("ranks-title-warnings");
+            self.page.title("ranks-title-warnings");
             let rows = log
                 .warnings
                 .iter()
@@ -315,20 +311,6 @@ impl Page<'_> {
                 })
                 .collect();
             self.table(rows);
-        }
-    }
-
-    fn quality(&mut self) {
-        let shown: Vec<Block> = self
-            .report
-            .quality
-            .iter()
-            .filter(|note| self.verbose || note.severity > Severity::Info)
-            .map(|note| Block::Doubt(quality_text(self.catalog, note)))
-            .collect();
-        if !shown.is_empty() {
-            self.title("ranks-title-evidence");
-            self.blocks.extend(shown);
         }
     }
 }

@@ -142,15 +142,18 @@ fn every_file_is_sound_fluent() {
 }
 
 #[test]
-fn both_languages_have_the_same_entries_with_the_same_placeholders() {
-    let [(en, _), (zh, _)] = Lang::ALL.map(entries);
+fn all_languages_have_the_same_entries_with_the_same_placeholders() {
+    let (first, _) = entries(Lang::default());
     let missing = |from: &BTreeMap<String, _>, of: &BTreeMap<String, _>| {
         of.keys().filter(|key| !from.contains_key(*key)).cloned().collect::<Vec<_>>()
     };
-    assert_eq!(missing(&zh, &en), Vec::<String>::new(), "missing in zh-CN");
-    assert_eq!(missing(&en, &zh), Vec::<String>::new(), "missing in en");
-    for (key, placeholders) in &en {
-        assert_eq!(placeholders, &zh[key], "{key}");
+    for lang in Lang::ALL {
+        let (other, _) = entries(lang);
+        assert_eq!(missing(&other, &first), Vec::<String>::new(), "missing in {}", lang.tag());
+        assert_eq!(missing(&first, &other), Vec::<String>::new(), "only in {}", lang.tag());
+        for (key, placeholders) in &first {
+            assert_eq!(placeholders, &other[key], "{}: {key}", lang.tag());
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{Beside, Document, Lang, TextOptions};
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
 
 fn page(document: &Document<'_>, lang: Lang) -> String {
-    let [en, zh] = Lang::ALL.map(catalog);
+    let [en, zh] = Lang::OF_PAGES.map(catalog);
     document.html(&Beside { command: HOSTILE, ..Beside::default() }, [&en, &zh], lang)
 }
 

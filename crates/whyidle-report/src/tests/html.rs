@@ -16,7 +16,7 @@ use crate::{Catalog, Drawn, EvidenceReport, Lang, Reached, render_html, render_j
 const SCHEMA: &str = include_str!("../../schema/whyidle.verdict-1.schema.json");
 
 fn catalogs() -> [Catalog; 2] {
-    Lang::ALL.map(catalog)
+    Lang::OF_PAGES.map(catalog)
 }
 
 fn page(verdict: &Verdict, drawn: &Drawn, lang: Lang) -> String {

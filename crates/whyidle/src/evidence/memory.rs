@@ -145,17 +145,7 @@ fn joined(path: &Path, trace: &Trace, snapshot: &MemorySnapshot, devices: &[Devi
 
 /// What is to be said of the evidence.
 fn quality(snapshot: &MemorySnapshot, devices: &[DeviceMemory]) -> Vec<QualityNote> {
-    let mut found: Vec<QualityNote> = snapshot
-        .notes
-        .sorted()
-        .into_iter()
-        .map(|note| QualityNote {
-            code: note.code.id(),
-            severity: note.code.severity(),
-            count: note.count,
-            text: Message::new(note.code.message()).count("count", note.count),
-        })
-        .collect();
+    let mut found = QualityNote::all_of(&snapshot.notes);
     let mut add = |code, severity, count: u64, text: Message| {
         if count > 0 {
             found.push(QualityNote { code, severity, count, text: text.count("count", count) });

@@ -127,6 +127,24 @@ fn crates_depend_downwards_only() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// One page, which names every crate once, from the top.
+#[test]
+fn the_architecture_is_one_page_and_true_of_the_crates() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(page.lines().count() <= 80, "{} lines are no page", page.lines().count());
+    for line in page.lines() {
+        assert!(line.chars().count() <= 90, "{line}");
+    }
+    let named = page.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("** –"));
+    let named: Vec<&str> = named.map(|(name, _)| name).collect();
+    let layers = LAYERS.concat();
+    let known: Vec<&str> = layers.iter().map(|name| name.trim_start_matches("whyidle-")).collect();
+    assert_eq!(named, known);
+    for name in members().keys() {
+        assert!(layers.contains(&name.as_str()), "{name} is not on the page");
+    }
+}
+
 #[test]
 fn libraries_stay_in_their_layer() {
     for (library, homes) in AT_HOME {

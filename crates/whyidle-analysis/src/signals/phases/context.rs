@@ -7,7 +7,7 @@ use whyidle_model::{Samples, Table};
 
 use super::Phase;
 use super::of_sample::{Hint, Reading};
-use crate::signals::mainthread::Reader;
+use crate::signals::doing::Reader;
 
 /// A stack that does not move is suspicious after this long, ns. No step of a program in good order takes it without
 /// using any CPU.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use whyidle_model::Samples;
 
-use super::mainthread::Reader;
+use super::doing::Reader;
 use of_sample::{Hint, Reading};
 
 /// What a stretch of a run is.
@@ -139,7 +139,7 @@ impl Phases {
 
     /// When training was first seen, ns of Unix time.
     #[must_use]
-    pub fn training_from(&self) -> Option<i64> {
+    pub(crate) fn training_from(&self) -> Option<i64> {
         self.of(Phase::Training).next().map(|stretch| stretch.from)
     }
 
@@ -150,7 +150,7 @@ impl Phases {
 
 /// A sample speaks for this long on either side at most, ns: the recorder takes one every five seconds at its
 /// slowest.
-pub const REACH: i64 = 2_500_000_000;
+pub(crate) const REACH: i64 = 2_500_000_000;
 /// Fewer samples make no phases.
 const FEWEST: usize = 5;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use whyidle_model::{Frame, Stack, Sym};
 
 use super::Phase;
-use crate::signals::mainthread::{Doing, Reader};
+use crate::signals::doing::{Doing, Reader};
 
 /// What a sample says by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

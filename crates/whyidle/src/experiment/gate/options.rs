@@ -53,6 +53,7 @@ pub(crate) struct GateOptions {
     /// What is compared
     #[arg(long, value_name = "METRIC", value_enum, default_value_t = MetricName::Step)]
     pub(crate) metric: MetricName,
+    // With a baseline of one run the interval is about three times the scatter.
     /// Run the command so many times
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1..=1_000))]
     pub(crate) runs: u32,
