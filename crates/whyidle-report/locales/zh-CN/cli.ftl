@@ -32,7 +32,7 @@ found-zip = 一个 zip 压缩包
 found-other-compression = 用 gzip 以外的格式压缩的数据
 found-html = 一个网页
 found-json = 不含事件列表的 JSON
-found-recording = 一份采样记录的说明文件
+found-recording = 采样记录的说明文件
 found-digest = rank 摘要
 found-smi-error =  nvidia-smi 对不存在的字段的报错
 found-no-header =  nvidia-smi 的查询结果，但缺少说明各列的表头
@@ -114,5 +114,5 @@ cli-value-schedule = 可选 gpipe、1f1b、interleaved:V 或 zero-bubble
 cli-value-interleaved = 写成 interleaved:V，V 为 2 到 10,000
 cli-value-unfit = 没有这样的值
 
-cli-several-recordings = 给出了多个目录：一个结论只针对一次录制
+cli-several-recordings = 给出了多个目录：一个结论只针对一份采样记录
 cli-several-recordings-hint = 只给一个目录；多个 rank 的 trace 请用 `whyidle trace`

@@ -13,7 +13,7 @@ report-steps-second = { $count ->
     [0] 采样没有时间，未识别出 step
    *[other] 观察 { $count } 秒，未识别出 step
 }
-report-where-a-second-goes = 每秒时间账本
+report-where-a-second-goes = 每秒的时间账本
 report-where-the-host-goes = 主线程在做什么
 report-no-gpu = 没有看到 GPU
 report-no-steps = 未识别出 step：数字按观察期间的每一秒计
@@ -26,7 +26,7 @@ phase-run-startup = 启动
 phase-run-compile = 编译
 phase-run-epoch = epoch 交界
 phase-run-eval = 评估
-phase-run-checkpoint = 保存检查点
+phase-run-checkpoint = 保存 checkpoint
 phase-run-stuck = 完全不动
 phase-unknown = 未知
 
@@ -43,7 +43,7 @@ say-live-host-waits = 没有看到 GPU，以下只是 CPU 侧的情况：主线�
 say-live-host-works = 没有看到 GPU，以下只是 CPU 侧的情况：主线程几乎没有在等什么。
 say-live-do = { $change }。
 say-live-where = 位置：{ $place }。
-say-live-change = { $change }，单步最好能到 { $after }；之后{ $limit }。
+say-live-change = { $change }，单步最多降到 { $after }；之后{ $limit }。
 say-run-eval = 但有 { $share } 的时间花在评估上，而不是训练步。
 
 because-data-storage = 在等数据 —— DataLoader worker 卡在存储读取上
@@ -75,15 +75,15 @@ ev-live-main = 主线程 { $samples } 次采样中占 { $share }（± { $error }
 ev-live-place = 主线程有 { $share } 的时间在 { $place }
 ev-live-source = 主线程有 { $share } 的时间在 { $place }：{ $source }
 ev-live-sync = 主线程有 { $share } 的时间在读回数值或同步，位于 { $place }
-ev-live-workers-busy = { $count } 个 DataLoader worker，每个占用 CPU { $busy }（100 % 为一个核）
+ev-live-workers-busy = { $count } 个 DataLoader worker，每个占用 CPU { $busy }（100% 为一个核）
 ev-live-workers-at = worker 有 { $share } 的时间在 { $place }
 ev-live-disk = { $share } 的采样中 worker 在等磁盘
-ev-live-pin = 主线程在等，训练进程却占用 CPU { $busy }（100 % 为一个核）：慢的是 pin_memory 线程，不是 worker
+ev-live-pin = 主线程在等，训练进程却占用 CPU { $busy }（100% 为一个核）：慢的是 pin_memory 线程，不是 worker
 ev-live-hollow = GPU 有 { $resident } 的时间驻留着 kernel，但只有 { $sm } 的 SM 在工作
 ev-live-peer = GPU { $gpu } 有 { $resident } 的时间驻留着 kernel
 ev-live-units = fp32 单元忙 { $fp32 }，tensor core 忙 { $tensor }
-ev-live-recomputes = 主线程有 { $share } 的采样落在梯度检查点 (激活重计算) 中
-ev-live-recomputes-memory = 主线程有 { $share } 的采样落在梯度检查点 (激活重计算) 中，而显存峰值只占 { $memory }
+ev-live-recomputes = 主线程有 { $share } 的采样落在梯度检查点（激活重计算）中
+ev-live-recomputes-memory = 主线程有 { $share } 的采样落在梯度检查点（激活重计算）中，而显存峰值只占 { $memory }
 ev-live-thermal = { $share } 的采样中因过热降频
 ev-live-brake = { $share } 的采样中被硬件强制降频
 ev-live-contention = 训练进程只得到 { $busy } 个核，而所有核已占用 { $cores }；主线程每秒被抢走核 { $switches } 次
@@ -140,7 +140,7 @@ instrument-gpu-power = 功耗
 instrument-gpu-power-counts = 占上限的比例
 instrument-gpu-memory = 显存
 instrument-gpu-memory-counts = 最多占用
-instrument-gpu-pcie = 主机到 GPU
+instrument-gpu-pcie = 内存到 GPU
 instrument-gpu-pcie-counts = PCIe 传输字节
 instrument-step-working = 工作占比
 instrument-step-working-counts = 占 step 的比例
@@ -194,7 +194,7 @@ stat-live-do-evaluates = 评估 { $value }
 stat-live-do-optimizes = 优化器 { $value }
 stat-live-do-backward = 反向 { $value }
 stat-live-do-launches = 模型 { $value }
-stat-live-do-user = 自己的函数 { $value }
+stat-live-do-user = 用户自己的函数 { $value }
 stat-live-do-unknown = 未知 { $value }
 
 ## 没能拿到的证据
@@ -223,7 +223,7 @@ note-live-shm-tight = /dev/shm 已用 { $share }：DataLoader worker 通过它�
 note-live-files-tight = 训练进程打开的文件数已达上限的 { $share }：请调大 `ulimit -n`。
 note-live-undescribed = 记录的说明（recording.json）无法解析：结论只依据各表。
 note-live-unread = { $name } 存在但不是文件：其中内容没有读取。
-note-live-dropped = 采样记录中有 { $count } 行被截断或无法理解
+note-live-dropped = 采样记录中有 { $count } 行被截断或无法解析
 note-live-hollow = nvidia-smi 显示 { $util }，但只有 { $sm } 的 SM 有活干：利用率只看有没有 kernel，不看它占满了多少 GPU。
 note-trace-and-samples = trace 显示 GPU 在单步中有 { $trace } 的时间在忙，而整段运行的采样是 { $samples }（空闲 { $idle }）：trace 窗口不能代表整段运行。
 note-trace-refused = trace 不足以下结论（{ $reason }）；以下结论基于采样。
