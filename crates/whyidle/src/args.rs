@@ -87,19 +87,30 @@ pub(crate) enum Command {
     #[cfg(all(feature = "agent", target_os = "linux"))]
     Fleet(Box<crate::fleet::FleetOptions>),
     /// Explain a cause: how it is recognised, what cures it, its traps
+    #[command(
+        after_help = "Examples:\n  whyidle explain                  lists all causes\n  whyidle explain data.workers"
+    )]
     Explain {
-        /// Id of a cause, as `data.workers`; without it, all are listed
+        /// Id of a cause, as data.workers; without it, all are listed
         cause: Option<String>,
     },
     /// Print a shell's completions
-    #[command(hide = true)]
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  whyidle completions bash > ~/.local/share/bash-completion/completions/whyidle\n  \
+        whyidle completions zsh > ~/.zfunc/_whyidle\n  \
+        whyidle completions fish > ~/.config/fish/completions/whyidle.fish"
+    )]
     Completions {
         /// The shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
     /// Print the manual page
-    #[command(hide = true)]
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  whyidle man | man -l -\n  whyidle man > ~/.local/share/man/man1/whyidle.1"
+    )]
     Man,
 }
 
@@ -314,10 +325,10 @@ pub(crate) struct AttachOptions {
     /// The program: its training process, or whatever started it
     #[arg(value_name = "PID", required_unless_present = "more_pids", value_parser = whole::<u32>(PIDS))]
     pub(crate) pids: Vec<u32>,
-    /// Another process to watch; may be given several times
+    /// Another process to watch; repeatable
     #[arg(long = "pid", value_name = "PID", value_parser = whole::<u32>(PIDS))]
     pub(crate) more_pids: Vec<u32>,
-    /// Sample these GPUs only, by their physical number; may be given several times
+    /// Sample these GPUs only, by their physical number; repeatable
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     /// Record only, beside what the program itself records in the same directory; for the Python package
@@ -336,7 +347,7 @@ pub(crate) struct AttachOptions {
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) live: LiveOptions,
-    /// Sample these GPUs only, by their physical number; may be given several times
+    /// Sample these GPUs only, by their physical number; repeatable
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     /// Do not ask the program for a trace
@@ -346,7 +357,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=100))]
     pub(crate) trace_steps: u32,
     /// Trace with Python stacks: names functions, and slows the traced steps more
-    #[arg(long)]
+    #[arg(long = "trace-stacks")]
     pub(crate) stacks: bool,
     /// End the program once the verdict is reached
     #[arg(long)]
@@ -377,7 +388,7 @@ pub(crate) struct TopOptions {
     /// Begin this long after the recording's first sample [default: 10s; with --once: its end]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "replay")]
     pub(crate) at: Option<Duration>,
-    /// Sample these GPUs only, by their physical number; may be given several times
+    /// Sample these GPUs only, by their physical number; repeatable
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     /// Do not read Python stacks
@@ -421,7 +432,7 @@ pub(crate) struct CheckOptions {
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
 )]
 pub(crate) struct DiagnoseOptions {
-    /// A directory that `attach` or `run` wrote, or any directory or files with evidence: told by content, not by name
+    /// A recording, or any directory or files with evidence: told by content, not by name
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The true step time in milliseconds, measured without a profiler

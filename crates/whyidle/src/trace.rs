@@ -17,7 +17,8 @@ use whyidle_model::{NcclLog, Samples, Severity, Trace};
 use whyidle_planner::Said;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{
-    ReadError, ReadOptions, find_logs, find_traces, nccl, read_gpu_metrics, read_trace, read_trace_from,
+    ReadError, ReadOptions, find_logs, find_traces, nccl, other_runs, read_gpu_metrics, read_trace,
+    read_trace_from,
 };
 use whyidle_report::CAUSES;
 
@@ -93,12 +94,27 @@ fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
 
 /// The verdict on traces.
 pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
+    let mut verdict = of_files(question, output)?;
+    verdict.quality.extend(question.paths.iter().filter_map(|path| one_of_several(path)));
+    Ok(verdict)
+}
+
+/// Of several runs below a directory the newest was taken.
+fn one_of_several(path: &Path) -> Option<QualityNote> {
+    let (others, taken) = other_runs(path)?;
+    let text =
+        Message::new("note-other-runs").count("count", others).name("path", taken.display().to_string());
+    Some(QualityNote { code: "other-runs", severity: Severity::Info, count: others as u64, text })
+}
+
+fn of_files(question: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
     let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
     let files = files(question).map_err(NoVerdict::Unread)?;
     if files.len() == 1 {
         let one = judge_files(&files, question, output, |_, verdict| verdict).map_err(NoVerdict::Unread)?;
         let Judged { input, rank, outcome, .. } = one.into_iter().next().expect("as many as there are files");
-        let is_another = question.rank.is_some() && rank.is_some() && rank != question.rank;
+        // A trace that names no rank is of a program of one.
+        let is_another = question.rank.is_some_and(|wanted| wanted != rank.unwrap_or(0));
         return match outcome {
             Ok(_) if is_another => Err(refused(no_such_rank(&[input]))),
             Ok(mut verdict) => {
@@ -481,7 +497,7 @@ fn list(devices: &[i32]) -> String {
     devices.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn no_such_rank(inputs: &[Input]) -> Refusal {
+pub(crate) fn no_such_rank(inputs: &[Input]) -> Refusal {
     Refusal {
         code: "no-such-rank",
         reason: Message::new("refusal-no-such-rank"),

@@ -112,6 +112,7 @@ cli-value-checkpoint = 可选 none、selective、full 或 every:K
 cli-value-every = 写成 every:K，K 为 2 到 10,000
 cli-value-schedule = 可选 gpipe、1f1b、interleaved:V 或 zero-bubble
 cli-value-interleaved = 写成 interleaved:V，V 为 2 到 10,000
+cli-value-address = 请给出 IP 地址和端口，例如 127.0.0.1:9401、[::1]:9401 或 localhost:9401；不查询其他主机名
 cli-value-unfit = 没有这样的值
 
 cli-several-recordings = 给出了多个目录：一个结论只针对一份采样记录

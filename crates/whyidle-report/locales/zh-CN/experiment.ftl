@@ -157,6 +157,7 @@ benchmark-command = 命令
 ## 程序运行时的提示
 
 cli-turn-taken = { $gpu } 上正在进行另一项实验：{ $who }
+cli-turn-cores = 本机的 CPU 核
 cli-turn-taken-hint = 请等它结束：同时进行会互相干扰测量。
 cli-turn-unlocked = 无法在 { $path } 建立锁：{ $reason }
 cli-bench-progress = { $seconds } s：{ $steps } 个稳态步

@@ -314,4 +314,5 @@ doubt-early-activities = { $share } 的 GPU 活动比自己的启动还早：CPU
 doubt-lengthless = trace 里 { $share } 的 kernel 没有时长。
 doubt-unexplained = 每步有 { $share } 的时间在 trace 里找不到解释。
 doubt-suspected-loader = 真实的 step 比 trace 里多等 { $time }，这段等待在 trace 里看不到：profiler 启动时 DataLoader 的队列会填满，所以怀疑 worker；但采集窗口之外的评估、保存或更长的 batch 也会造成同样的现象。
+note-other-runs = 这个目录下还有 { $count } 次运行：读的是最新的一次，{ $path }。
 note-input-left-out = { $path } 没有采用：{ $reason }

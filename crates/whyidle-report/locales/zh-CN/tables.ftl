@@ -48,7 +48,11 @@ diff-title-places = 主线程调用栈，占采样数的比例
 diff-only-a = { $what }：只在 A 中
 diff-only-b = { $what }：只在 B 中
 diff-calls = 每步 { $a } → { $b } 次
-diff-more = 还有 { $count } 行；-v 显示更多，--format json 显示全部
+diff-more = { $count ->
+    [1] 还有 1 行，用 -v 查看
+   *[other] 还有 { $count } 行：-v 显示更多，--format json 显示全部
+}
+diff-more-still = 还有 { $count } 行，用 --format json 查看
 diff-brackets = 括号中的差别，不超过同一个程序各步之间、各次运行之间的差别。
 diff-caveat-basis = 两边的单步耗时来源不同：A 为{ $a }，B 为{ $b }。
 diff-caveat-found-by = 两边识别单步的方式不同：A 为 { $a }，B 为 { $b }。它们可能不是程序的同一段。
