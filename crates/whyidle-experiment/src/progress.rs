@@ -1,6 +1,8 @@
 //! The series of step times of a run, from whatever tells it best: the start-up hook, numbered lines of output, or
 //! times that the program prints.
 
+use std::collections::VecDeque;
+
 use whyidle_readers::progress::printed::Printed;
 use whyidle_readers::progress::steps::{Step, Steps};
 
@@ -12,6 +14,8 @@ use crate::stats::median;
 const FEWEST: usize = 3;
 /// Losses kept of a run at most.
 const MOST_LOSSES: usize = 2_000;
+/// Counts that a printed number may go on with: those that went on last.
+const MOST_COUNTS: usize = 8;
 
 /// What was seen of a run so far.
 #[derive(Clone, Debug, Default)]
@@ -91,22 +95,15 @@ impl Seen {
     }
 
     fn numbered(&self) -> Option<Series> {
-        let mut numbered: Vec<(i64, f64)> = Vec::new();
-        for (at, line) in &self.lines {
-            let Some(step) = line.step else { continue };
-            match numbered.last() {
-                // A second line of the same step, or another count, as that of an evaluation.
-                Some((_, last)) if step <= *last => {}
-                _ => numbered.push((*at, step)),
-            }
-        }
-        let gaps: Vec<i64> = numbered.windows(2).map(|pair| (pair[1].1 - pair[0].1).round() as i64).collect();
+        let counts = counts(self.lines.iter().filter_map(|(at, line)| Some((*at, line.step?))));
+        let numbered = || counts.iter().flat_map(|count| count.windows(2));
+        let gaps: Vec<i64> = numbered().map(|pair| (pair[1].1 - pair[0].1).round() as i64).collect();
         if gaps.len() < FEWEST {
             return None;
         }
         let usual = median(&gaps).max(1);
-        let pairs = || numbered.windows(2).zip(&gaps).filter(|(_, gap)| **gap == usual);
-        let mut ends = vec![numbered[0].0];
+        let pairs = || numbered().zip(&gaps).filter(|(_, gap)| **gap == usual);
+        let mut ends = vec![counts[0][0].0];
         ends.extend(pairs().map(|(pair, _)| pair[1].0));
         Some(Series {
             basis: Basis::PrintedSteps,
@@ -181,6 +178,42 @@ impl Seen {
     pub fn hook_errors(&self) -> u64 {
         self.files.iter().map(|file| file.errors).sum()
     }
+}
+
+/// Lines that a program numbers anew, as in every epoch, are counts that follow each other. A number goes on with the
+/// count whose last is nearest below it, or begins another. What is counted while another count stands still and then
+/// goes on is an evaluation, and left out. Each line: when it came, and its number.
+fn counts(lines: impl Iterator<Item = (i64, f64)>) -> Vec<Vec<(i64, f64)>> {
+    let mut counts: Vec<Vec<(i64, f64)>> = Vec::new();
+    // Which ones went on, the latest first, with their last number.
+    let mut recent: VecDeque<(usize, f64)> = VecDeque::new();
+    for (at, step) in lines.filter(|(_, step)| step.is_finite()) {
+        // A second line of the same step.
+        if recent.front().is_some_and(|(_, last)| *last == step) {
+            continue;
+        }
+        let below = recent.iter().enumerate().filter(|(_, (_, last))| *last < step);
+        let nearest = below.min_by(|(_, (_, a)), (_, (_, b))| (step - a).total_cmp(&(step - b)));
+        let place = nearest.map(|(place, _)| place);
+        let which = match place.and_then(|place| recent.remove(place)) {
+            Some((which, _)) => which,
+            None => {
+                counts.push(Vec::new());
+                counts.len() - 1
+            }
+        };
+        counts[which].push((at, step));
+        recent.push_front((which, step));
+        recent.truncate(MOST_COUNTS);
+    }
+    let mut latest = i64::MIN;
+    counts.retain(|count| {
+        let (first, last) = (count.first().map_or(0, |line| line.0), count.last().map_or(0, |line| line.0));
+        let is_inside = first < latest;
+        latest = latest.max(last);
+        !is_inside
+    });
+    counts
 }
 
 /// As many losses as are kept of a run. One that is no number is never thinned out, unless there are too many of those.
@@ -264,5 +297,19 @@ mod tests {
         let losses = seen.losses();
         assert_eq!((losses[0], losses[1].0), ((5.0, 3.0), 10.0));
         assert!(losses[1].1.is_nan());
+    }
+
+    #[test]
+    fn a_count_that_begins_anew_goes_on_and_that_of_an_evaluation_is_left_out() {
+        let line = |at: i64, step: f64| (at * MS, Printed { step: Some(step), ..Printed::default() });
+        // Three epochs of five steps, 10 ms each, and an evaluation that is numbered in the middle of the second.
+        let mut lines: Vec<_> = (0..15).map(|n| line(n * 10, (n % 5) as f64)).collect();
+        lines.splice(8..8, [line(71, 0.0), line(72, 1.0)]);
+        let series = Seen { lines, ..Seen::default() }.series().expect("steps are numbered");
+        assert_eq!((series.basis, series.steps_per_figure), (Basis::PrintedSteps, 1));
+        assert_eq!((series.lengths, series.ends.len()), (vec![10 * MS; 12], 13));
+        // Numbers that only ever fall are no steps.
+        let falling = (0..9).map(|n| line(n, (9 - n) as f64)).collect();
+        assert_eq!(Seen { lines: falling, ..Seen::default() }.series(), None);
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -43,7 +43,7 @@ pub struct Start<'a> {
     pub command: &'a [String],
     /// Additional environment.
     pub environment: Vec<(String, String)>,
-    /// Pass the output on to standard error.
+    /// Pass the output on to standard error, until it is asked to end.
     pub pass_on: bool,
 }
 
@@ -64,6 +64,8 @@ pub struct Captured {
     group: Pid,
     lines: Receiver<Line>,
     readers: Vec<JoinHandle<()>>,
+    /// It was asked to end: what it says of that, as a traceback, goes into the log alone.
+    is_asked: Arc<AtomicBool>,
 }
 
 impl Captured {
@@ -83,17 +85,20 @@ impl Captured {
         let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?)
             .ok_or_else(|| io::Error::other("process 0"))?;
         let (sender, lines) = channel();
+        let is_asked = Arc::new(AtomicBool::new(false));
         let mut readers = Vec::new();
         let pipes: [Option<Box<dyn Read + Send>>; 2] = [
             child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
             child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
         ];
         for pipe in pipes.into_iter().flatten() {
-            let (log, sender, pass_on) = (Arc::clone(&log), sender.clone(), start.pass_on);
+            let (log, sender, is_asked) = (Arc::clone(&log), sender.clone(), Arc::clone(&is_asked));
+            let pass_on = start.pass_on;
             let thread = std::thread::Builder::new().name("output".to_owned());
-            readers.push(thread.spawn(move || read(pipe, &log, &sender, pass_on))?);
+            let passes = move || pass_on && !is_asked.load(Ordering::Relaxed);
+            readers.push(thread.spawn(move || read(pipe, &log, &sender, passes))?);
         }
-        Ok(Self { child, group, lines, readers })
+        Ok(Self { child, group, lines, readers, is_asked })
     }
 
     /// Its process id, which is that of its group too.
@@ -118,6 +123,7 @@ impl Captured {
         if self.ended().is_some() && is_gone(self.group) {
             return Stopped::Itself;
         }
+        self.is_asked.store(true, Ordering::Relaxed);
         let asked = requests.count();
         for (signal, patience) in PATIENCE {
             let _ = kill_process_group(self.group, signal);
@@ -155,7 +161,7 @@ impl Drop for Captured {
     }
 }
 
-fn read(mut pipe: impl Read, log: &Mutex<(File, u64)>, lines: &Sender<Line>, pass_on: bool) {
+fn read(mut pipe: impl Read, log: &Mutex<(File, u64)>, lines: &Sender<Line>, passes_on: impl Fn() -> bool) {
     let mut buffer = [0; 8 << 10];
     let mut line = Vec::new();
     let say = |line: &mut Vec<u8>| {
@@ -173,7 +179,7 @@ fn read(mut pipe: impl Read, log: &Mutex<(File, u64)>, lines: &Sender<Line>, pas
             Err(_) => break,
         };
         let bytes = &buffer[..read];
-        if pass_on {
+        if passes_on() {
             let _ = io::stderr().lock().write_all(bytes);
         }
         {

@@ -31,7 +31,7 @@ pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
         }
     }
     if traces.is_empty() {
-        traces = of_tensorboard(path);
+        traces = of_tensorboard(path).0;
     }
     if traces.is_empty() {
         return Err(ReadError::NoTrace { path: path.to_owned() });
@@ -40,15 +40,28 @@ pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(traces)
 }
 
+/// How many runs below the directory `path` [`find_traces`] leaves out, and the folder of the one that it takes; `None`
+/// where it leaves none out.
+#[must_use]
+pub fn other_runs(path: &Path) -> Option<(usize, PathBuf)> {
+    let taken = find_traces(path).ok()?.first()?.parent()?.to_owned();
+    if taken == path || !path.is_dir() {
+        return None;
+    }
+    let others = of_tensorboard(path).1.saturating_sub(1);
+    (others > 0).then_some((others, taken))
+}
+
 /// Levels of folders that are looked into: `RUN/plugins/profile/TIME`, and one more.
 const DEEPEST: usize = 4;
 /// Folders that are looked into.
 const MOST_FOLDERS: usize = 4_096;
 
-/// The traces of the newest run in TensorBoard's log directory; none where there are none.
-fn of_tensorboard(path: &Path) -> Vec<PathBuf> {
+/// The traces of the newest run in TensorBoard's log directory, and how many runs there are; none where there are none.
+fn of_tensorboard(path: &Path) -> (Vec<PathBuf>, usize) {
     let mut level = vec![path.to_owned()];
-    let (mut newest, mut looked): (Option<(PathBuf, Vec<PathBuf>)>, usize) = (None, 0);
+    let mut newest: Option<(PathBuf, Vec<PathBuf>)> = None;
+    let (mut looked, mut runs) = (0_usize, 0_usize);
     for _ in 0..=DEEPEST {
         let mut below = Vec::new();
         for folder in level {
@@ -75,13 +88,14 @@ fn of_tensorboard(path: &Path) -> Vec<PathBuf> {
                     natural(&known.to_string_lossy(), &folder.to_string_lossy()) == Ordering::Less
                 })
             };
+            runs += usize::from(!traces.is_empty());
             if !traces.is_empty() && is_newer() {
                 newest = Some((folder, traces));
             }
         }
         level = below;
     }
-    newest.map_or_else(Vec::new, |(_, traces)| traces)
+    (newest.map_or_else(Vec::new, |(_, traces)| traces), runs)
 }
 
 /// The logs of NCCL at `path`: the file itself if it is one; of a directory, every file that begins like one.
@@ -260,7 +274,11 @@ mod tests {
             found().map_err(std::io::Error::other)?,
             ["run/plugins/profile/2026_11_30/host_1.2.pt.trace.json.gz"]
         );
+        let taken = dir.path().join("run/plugins/profile/2026_11_30");
+        assert_eq!(other_runs(dir.path()), Some((1, taken.clone())));
+        assert_eq!((other_runs(&taken), other_runs(&taken.join("notes.json"))), (None, None));
         put("", "trace.json")?;
+        assert_eq!(other_runs(dir.path()), None);
         assert_eq!(found().map_err(std::io::Error::other)?, ["trace.json"]);
         Ok(())
     }

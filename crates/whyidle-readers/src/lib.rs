@@ -60,7 +60,7 @@ use whyidle_model::{Table, Trace};
 
 pub use budget::Budget;
 pub use error::{Found, Hint, ReadError, Snapshot};
-pub use find::{find_dumps, find_evidence, find_logs, find_traces};
+pub use find::{find_dumps, find_evidence, find_logs, find_traces, other_runs};
 pub use logs::{Clock, Log, log_of, read_log};
 pub use sniff::{Format, format_of, sniff};
 

@@ -21,6 +21,7 @@ mod evidence;
 mod experiment;
 mod explain;
 mod fleet;
+mod help;
 mod html;
 mod instruments;
 mod json;
@@ -53,6 +54,7 @@ pub use experiment::{
 };
 pub use explain::{CAUSES, CausePage, PageSection, cause_page, explain, list_causes};
 pub use fleet::FleetReport;
+pub use help::{HelpPage, HelpRow, help_in, help_texts, render_help};
 pub use html::site::{Shelved, Start, live_end, live_event, render_live, render_notice, render_start};
 pub use html::{Drawn, render_html};
 pub use json::{refusal_json, render_json};

@@ -77,13 +77,18 @@ pub(crate) fn time_like(ns: i64, whole_ns: i64) -> Quantity {
 
 /// Three digits that mean something, without trailing zeros: `8.03`, `80.3`, `100`.
 pub(crate) fn plain(figure: f64) -> String {
-    let places = match figure.abs() {
-        small if small < 9.995 => 2,
-        middle if middle < 99.95 => 1,
-        _ => return count(figure.round() as i64),
-    };
-    let text = number(figure, places);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let text = ratio(figure);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// How many times as much, three digits that mean something: `1.40`, `21.6`, `100`. Zeros stay, so that the ends of an
+/// interval and the figures of a column compare.
+pub(crate) fn ratio(figure: f64) -> String {
+    match figure.abs() {
+        small if small < 9.995 => number(figure, 2),
+        middle if middle < 99.95 => number(figure, 1),
+        _ => count(figure.round() as i64),
+    }
 }
 
 /// `1.50` and `unit-gib`.
@@ -162,7 +167,7 @@ pub(crate) fn share(share: f64) -> Quantity {
     Quantity { value, unit: "unit-percent" }
 }
 
-/// Percent for a column of the ledger: `31`, `<1`.
+/// Percent for a column of the ledger, whole: `31`, and `<1` for what is there but rounds to 0, if it is one nanosecond.
 pub(crate) fn share_in_column(share: f64) -> Quantity {
     let percent = share * 100.0;
     let value =
@@ -260,8 +265,25 @@ mod tests {
         }
         assert_eq!(share(-0.031).value, "−3.1");
         assert_eq!(share_in_column(0.004).value, "<1");
+        // One nanosecond of a step of 188 ms is there, and time and share both say so.
+        assert_eq!(share_in_column(1.0 / 188e6).value, "<1");
+        assert_eq!(shown(&time_like(1, 188_000_000)), "<0.1 ms");
+        assert_eq!(share_in_column(0.005).value, "1");
         assert_eq!(share_in_column(0.693).value, "69");
         assert_eq!(share_in_column(0.0).value, "0");
+    }
+
+    #[test]
+    fn ratios_keep_their_zeros_and_plain_figures_do_not() {
+        for (figure, as_ratio, as_figure) in [
+            (1.4, "1.40", "1.4"),
+            (1.0, "1.00", "1"),
+            (21.04, "21.0", "21"),
+            (100.0, "100", "100"),
+            (9.996, "10.0", "10"),
+        ] {
+            assert_eq!((ratio(figure).as_str(), plain(figure).as_str()), (as_ratio, as_figure));
+        }
     }
 
     #[test]

@@ -98,19 +98,30 @@ pub(crate) enum Command {
     #[cfg(all(feature = "agent", target_os = "linux"))]
     Fleet(Box<crate::fleet::FleetOptions>),
     /// Explain a cause: how it is recognised, what cures it, its traps
+    #[command(
+        after_help = "Examples:\n  whyidle explain                  lists all causes\n  whyidle explain data.workers"
+    )]
     Explain {
-        /// Id of a cause, as `data.workers`; without it, all are listed
+        /// Id of a cause, as data.workers; without it, all are listed
         cause: Option<String>,
     },
     /// Print a shell's completions
-    #[command(hide = true)]
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  whyidle completions bash > ~/.local/share/bash-completion/completions/whyidle\n  \
+        whyidle completions zsh > ~/.zfunc/_whyidle\n  \
+        whyidle completions fish > ~/.config/fish/completions/whyidle.fish"
+    )]
     Completions {
         /// The shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
     /// Print the manual page
-    #[command(hide = true)]
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  whyidle man | man -l -\n  whyidle man > ~/.local/share/man/man1/whyidle.1"
+    )]
     Man,
 }
 

@@ -106,6 +106,10 @@ fn of_watched(
     match find_traces(dir) {
         Ok(_) => {}
         Err(ReadError::NoTrace { .. }) => {
+            let shown = watched.run.rank.unwrap_or(0);
+            if question.rank.is_some_and(|wanted| wanted != shown) {
+                return Err(NoVerdict::Refused(Box::new(trace::no_such_rank(&watched.inputs))));
+            }
             return judge_recording(&watched.signals, &watched.known, &watched.run, watched.inputs, &path)
                 .map_err(NoVerdict::Refused);
         }

@@ -8,7 +8,7 @@ use whyidle_readers::{ReadError, digest as files};
 use whyidle_report::Drawn;
 
 use crate::args::{DigestOptions, MergeOptions};
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use crate::page::{self, Page};
 use crate::show::{NoVerdict, show};
 use crate::trace::{self, Judged, Question};
@@ -138,7 +138,7 @@ fn write(path: &Path, digests: &[Digest], output: &Output) -> u8 {
     }
     if let Err(error) = files::write(path, digests) {
         let message = Message::new("cli-not-written").name("path", path.display().to_string());
-        output.error(&message.name("reason", error.to_string()), None);
+        output.error(&message.message("reason", io_reason(&error)), None);
         return UNREADABLE;
     }
     let bytes = path.metadata().map_or(0, |file| i64::try_from(file.len()).unwrap_or(i64::MAX));

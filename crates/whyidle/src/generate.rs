@@ -1,32 +1,30 @@
-//! Completions and the manual page, from the same definitions as the help.
+//! Completions and the manual page, from the same definitions as the help, in the language of the output.
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
+use whyidle_report::Lang;
 
-use crate::args::Args;
+use crate::help;
 use crate::output::Output;
 use crate::{REACHED, UNREADABLE};
 
 pub(crate) fn completions(shell: clap_complete::Shell, output: &Output) -> u8 {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "whyidle", &mut text);
+    clap_complete::generate(shell, &mut help::command(output.catalog.lang()), "whyidle", &mut text);
     output.data(&String::from_utf8_lossy(&text), REACHED)
 }
 
 pub(crate) fn man(output: &Output) -> u8 {
     let mut text = Vec::new();
-    match write_man(&mut text) {
+    match write_man(&mut text, output.catalog.lang()) {
         Ok(()) => output.data(&String::from_utf8_lossy(&text), REACHED),
         Err(_) => UNREADABLE,
     }
 }
 
 /// The program's page, then each command's synopsis and options under its name.
-fn write_man(text: &mut Vec<u8>) -> io::Result<()> {
-    let mut program = Args::command();
-    // Names and options that commands inherit are filled in.
-    program.build();
+fn write_man(text: &mut Vec<u8>, lang: Lang) -> io::Result<()> {
+    let program = help::command(lang);
     clap_mangen::Man::new(program.clone()).render(text)?;
     for command in program.get_subcommands() {
         let page = clap_mangen::Man::new(command.clone());

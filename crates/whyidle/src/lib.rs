@@ -23,6 +23,7 @@ mod export;
 #[cfg(all(feature = "agent", target_os = "linux"))]
 mod fleet;
 mod generate;
+mod help;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(any(feature = "serve", all(feature = "agent", target_os = "linux")))]

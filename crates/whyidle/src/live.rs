@@ -15,7 +15,7 @@ use whyidle_report::Drawn;
 use crate::args::LiveOptions;
 use crate::drawn::{Sources, drawn};
 use crate::experiment::verdicts::Watched;
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use crate::page::Page;
 use crate::show::{NoVerdict, show};
 use crate::{REFUSED, UNREADABLE, diagnose};
@@ -133,16 +133,8 @@ fn forget(reached: &mut Result<Verdict, NoVerdict>, dir: &Path, again: &str) {
 
 /// The recording could not be written.
 pub(crate) fn unwritten(dir: &Path, error: &io::Error, output: &Output) -> u8 {
-    use io::ErrorKind as Kind;
-    let reason = match error.kind() {
-        Kind::PermissionDenied => Message::new("io-not-permitted"),
-        Kind::NotADirectory | Kind::AlreadyExists => Message::new("io-not-a-directory"),
-        Kind::StorageFull | Kind::QuotaExceeded => Message::new("io-full"),
-        Kind::ReadOnlyFilesystem => Message::new("io-read-only"),
-        _ => Message::new("io-other").name("reason", error.to_string()),
-    };
     let text = Message::new("cli-live-unwritten").name("dir", dir.display().to_string());
-    output.error(&text.message("reason", reason), None);
+    output.error(&text.message("reason", io_reason(error)), None);
     UNREADABLE
 }
 

@@ -1,6 +1,6 @@
 //! Where output goes: data to standard output, everything else to standard error.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use whyidle_diagnosis::Message;
 use whyidle_model::is_hidden;
@@ -174,8 +174,26 @@ fn harmless(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
+/// What the system says of a file, in words of the catalogue where it is one of the usual things.
+pub(crate) fn io_reason(error: &io::Error) -> Message {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotFound => Message::new("io-not-found"),
+        Kind::PermissionDenied => Message::new("io-not-permitted"),
+        Kind::IsADirectory => Message::new("io-is-a-directory"),
+        Kind::NotADirectory | Kind::AlreadyExists => Message::new("io-not-a-directory"),
+        Kind::StorageFull | Kind::QuotaExceeded => Message::new("io-full"),
+        Kind::ReadOnlyFilesystem => Message::new("io-read-only"),
+        _ => Message::new("io-other").name("reason", error.to_string()),
+    }
+}
+
 /// What a reader's error says.
 pub(crate) fn in_words(error: &ReadError) -> Message {
+    if let ReadError::Io { path, source } = error {
+        let message = Message::new(error.id()).name("path", path.display().to_string());
+        return message.message("reason", io_reason(source));
+    }
     error.args().into_iter().fold(Message::new(error.id()), |message, (name, value)| match error.found() {
         Some(found) if name == "found" => message.message("found", Message::new(found.message())),
         _ => message.name(name, value),

@@ -11,7 +11,8 @@ use whyidle_report::{Catalog, Drawn, EvidenceReport, Lang, Reached, render_html}
 
 use crate::UNREADABLE;
 use crate::args::Reporting;
-use crate::output::Output;
+use crate::evidence::of_inputs;
+use crate::output::{Output, io_reason};
 use crate::show::NoVerdict;
 
 /// A page that is to be written.
@@ -67,9 +68,11 @@ impl Page {
         status: u8,
         output: &Output,
     ) -> u8 {
-        let none = EvidenceReport::default();
         match reached {
-            Ok(verdict) => self.of(Some(Reached::Verdict(verdict)), &none, &drawn(verdict), status, output),
+            Ok(verdict) => {
+                let evidence = of_inputs(&verdict.inputs);
+                self.of(Some(Reached::Verdict(verdict)), &evidence, &drawn(verdict), status, output)
+            }
             Err(NoVerdict::Refused(refusal)) => self.of_refusal(refusal, status, output),
             Err(_) => status,
         }
@@ -145,7 +148,7 @@ fn no_display() -> io::Error {
 
 fn unwritten(path: &Path, error: &io::Error, output: &Output) -> u8 {
     let message = Message::new("cli-not-written").name("path", path.display().to_string());
-    output.error(&message.name("reason", error.to_string()), None);
+    output.error(&message.message("reason", io_reason(error)), None);
     UNREADABLE
 }
 

@@ -13,7 +13,7 @@ use crate::UNREADABLE;
 use crate::args::RunOptions;
 use crate::experiment::verdicts::Watched;
 use crate::live::{Place, Ticker, known_gpus, unwritten};
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use crate::page::Page;
 
 /// A program trains steadily after this long in its loop.
@@ -42,9 +42,10 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     let mut program = match Program::start(&options.command, &environment) {
         Ok(program) => program,
         Err(error) => {
-            let reason = error.to_string();
             let program = options.command.first().cloned().unwrap_or_default();
-            let error = Message::new("cli-live-not-started").name("program", program).name("reason", reason);
+            let reason = io_reason(&error);
+            let error =
+                Message::new("cli-live-not-started").name("program", program).message("reason", reason);
             output.error(&error, None);
             return UNREADABLE;
         }

@@ -10,7 +10,7 @@ use whyidle_feed::{FeedError, Settings, Summary};
 use whyidle_model::{ImportNotes, NoteCode};
 use whyidle_readers::documents::{Field, Kind, Reading};
 
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use crate::progress;
 use crate::values::{Unfit, whole};
 use crate::{REACHED, REFUSED, UNREADABLE};
@@ -261,7 +261,7 @@ fn complain(error: &FeedError, output: &Output) -> u8 {
             (Message::new("cli-tokenize-busy").name("path", path(folder)), None)
         }
         FeedError::Write { path: file, source } => (
-            Message::new("cli-not-written").name("path", path(file)).name("reason", source.to_string()),
+            Message::new("cli-not-written").name("path", path(file)).message("reason", io_reason(source)),
             None,
         ),
         // A kind of error that is newer than this list.

@@ -17,7 +17,7 @@ use whyidle_diagnosis::{
     Wanted, WhatIf, add_counters, judge, judge_ranks, refuse_device, refuse_step, refuse_trace,
 };
 use whyidle_model::{NcclLog, Samples, Severity};
-use whyidle_readers::{ReadError, find_logs, nccl, read_gpu_metrics};
+use whyidle_readers::{ReadError, find_logs, nccl, other_runs, read_gpu_metrics};
 use whyidle_report::CAUSES;
 
 use crate::args::{Showing, TraceOptions};
@@ -31,7 +31,8 @@ use crate::show::{NoVerdict, show};
 
 use read::read;
 pub(crate) use read::{File, Loaded, files, known, measured_step_ms, said};
-use refused::{no_such_device, no_such_rank, no_such_step, not_one_job, not_one_run, nothing_in_common};
+pub(crate) use refused::no_such_rank;
+use refused::{no_such_device, no_such_step, not_one_job, not_one_run, nothing_in_common};
 
 pub(crate) fn run(options: &TraceOptions, output: &Output) -> u8 {
     let showing = Showing { format: options.format, verbose: options.verbose };
@@ -88,12 +89,27 @@ fn question(options: &TraceOptions) -> Result<Question, NotUnderstood> {
 
 /// The verdict on traces.
 pub(crate) fn verdict(question: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
+    let mut verdict = of_files(question, output)?;
+    verdict.quality.extend(question.paths.iter().filter_map(|path| one_of_several(path)));
+    Ok(verdict)
+}
+
+/// Of several runs below a directory the newest was taken.
+fn one_of_several(path: &Path) -> Option<QualityNote> {
+    let (others, taken) = other_runs(path)?;
+    let text =
+        Message::new("note-other-runs").count("count", others).name("path", taken.display().to_string());
+    Some(QualityNote { code: "other-runs", severity: Severity::Info, count: others as u64, text })
+}
+
+fn of_files(question: &Question, output: &Output) -> Result<Verdict, NoVerdict> {
     let refused = |refusal: Refusal| NoVerdict::Refused(Box::new(refusal));
     let files = files(question).map_err(NoVerdict::Unread)?;
     if files.len() == 1 {
         let one = judge_files(&files, question, output, |_, verdict| verdict).map_err(NoVerdict::Unread)?;
         let Judged { input, rank, outcome, .. } = one.into_iter().next().expect("as many as there are files");
-        let is_another = question.rank.is_some() && rank.is_some() && rank != question.rank;
+        // A trace that names no rank is of a program of one.
+        let is_another = question.rank.is_some_and(|wanted| wanted != rank.unwrap_or(0));
         return match outcome {
             Ok(_) if is_another => Err(refused(no_such_rank(&[input]))),
             Ok(mut verdict) => {

@@ -5,7 +5,9 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use whyidle_diagnosis::{Arg, Message};
+use whyidle_report::Lang;
 
+use crate::help;
 use crate::output::Output;
 use crate::values::Unfit;
 use crate::{REACHED, UNREADABLE};
@@ -24,11 +26,20 @@ const OPTIONAL: &[(&str, &str)] = &[
 /// Prints help where it was asked for, or what is wrong; returns the exit status.
 pub(crate) fn report(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
-        // Help and version are texts of their own; a reader that goes away is no error.
+        let output = Output::plain(asked_language(arguments()).as_deref());
+        if error.kind() == ErrorKind::DisplayHelp && output.catalog.lang() != Lang::En {
+            return help::print(arguments(), &output);
+        }
+        // clap's own help, and the version; a reader that goes away is no error.
         let _ = error.print();
         return REACHED;
     }
-    complain(error, &Output::plain(asked_language(std::env::args()).as_deref()))
+    complain(error, &Output::plain(asked_language(arguments()).as_deref()))
+}
+
+/// What the program was started with; what is no UTF-8 is replaced.
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|arg| arg.to_string_lossy().into_owned())
 }
 
 /// Says what is wrong; the exit status.

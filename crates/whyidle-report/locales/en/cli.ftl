@@ -117,6 +117,7 @@ cli-value-checkpoint = give none, selective, full or every:K
 cli-value-every = give every:K with a K from 2 to 10,000
 cli-value-schedule = give gpipe, 1f1b, interleaved:V or zero-bubble
 cli-value-interleaved = give interleaved:V with a V from 2 to 10,000
+cli-value-address = give an address as a number, and a port, as 127.0.0.1:9401, [::1]:9401 or localhost:9401; names of other machines are not looked up
 cli-value-unfit = this is no such value
 
 cli-several-recordings = several directories: a verdict is of one recording

@@ -157,6 +157,7 @@ benchmark-command = command
 ## What the program says meanwhile
 
 cli-turn-taken = an experiment is under way on { $gpu }: { $who }
+cli-turn-cores = the cores of this machine
 cli-turn-taken-hint = Wait until it is over: two at once would measure each other.
 cli-turn-unlocked = no lock could be made at { $path }: { $reason }
 cli-bench-progress = { $seconds } s: { $steps ->

@@ -380,4 +380,8 @@ doubt-early-activities = { $share } of the GPU activities start before their lau
 doubt-lengthless = { $share } of the kernels have no length in the trace.
 doubt-unexplained = Nothing in the trace explains { $share } of the step.
 doubt-suspected-loader = The traced steps do not show the { $time } of waiting that the true step has on top: loader workers are suspected because their queues fill while the profiler starts, but evaluation, saving or longer batches outside this window would look the same.
+note-other-runs = { $count ->
+    [one] There is another run below this directory
+   *[other] There are { $count } other runs below this directory
+}: the newest was read, { $path }.
 note-input-left-out = { $path } was left out: { $reason }

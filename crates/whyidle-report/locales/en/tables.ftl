@@ -49,8 +49,12 @@ diff-only-a = { $what }: only in A
 diff-only-b = { $what }: only in B
 diff-calls = { $a } → { $b } a step
 diff-more = { $count ->
-    [one] 1 more row; -v shows more, --format json all
-   *[other] { $count } more rows; -v shows more, --format json all
+    [one] 1 more row: -v shows it
+   *[other] { $count } more rows: -v shows more, --format json all
+}
+diff-more-still = { $count ->
+    [one] 1 more row: --format json shows it
+   *[other] { $count } more rows: --format json shows all
 }
 diff-brackets = In brackets: no larger than what steps and runs of one program differ by.
 diff-caveat-basis = The step times are not of one measure: { $a } in A, { $b } in B.

@@ -8,7 +8,7 @@ cause-data-in_process-title = GPU 在等训练进程自己准备样本
 cause-data-in_process-what = `num_workers=0` 时，读取、解码、分词和拼 batch 都在训练进程里进行。这期间不会启动任何 kernel，排队的工作盖不住的部分，GPU 全在等。
 cause-data-in_process-seen = GPU 空闲时，启动线程处在 `_SingleProcessDataLoaderIter` 里。其中运行的一切，包括张量运算，都算数据加载，不算模型。trace 带 Python 调用栈时会指出具体函数：tokenizer、解码器或某个 `__getitem__`。
 cause-data-in_process-remedy =
-    设置 `num_workers`：从 4 开始，只要单步还在变短就翻倍。`persistent_workers=True` 让 worker 跨 epoch 存活。
+    设置 `num_workers`：从 4 开始，只要单步还在变短就翻倍。`persistent_workers=True` 让 worker 在 epoch 之间不退出。
     如果每个 epoch 的结果都一样，就在训练前一次性完成分词、解码或缩放。
     如果必须留在主进程，就在启动完这一步之后、读取 loss 之前准备下一个 batch。
 cause-data-in_process-traps =
@@ -22,11 +22,11 @@ cause-data-workers-what = worker 在其他进程里准备 batch，但产出赶�
 cause-data-workers-seen = GPU 空闲时，启动线程处在 `_MultiProcessingDataLoaderIter` 里。短 trace 会美化结果：profiler 启动期间队列已经攒满，于是只有部分 step 看得到等待。请用 `--step-ms` 给出真实的单步耗时；trace 里比它短的 step 说明消耗的是存货。
 cause-data-workers-remedy =
     增大 `num_workers`。产出速度 = worker 数 ÷ 每个 batch 的准备时间；超过 GPU 的消耗速度，等待就消失。
-    让每个 batch 更便宜：预先分词，直接解码到所用的尺寸，去掉多余的拷贝。
+    降低每个 batch 的准备开销：预先分词，直接解码到所用的尺寸，去掉多余的拷贝。
     每个 worker 只用一个线程，免得互相抢核：`torch.set_num_threads(1)`、`cv2.setNumThreads(0)`。
     `prefetch_factor` 和 `persistent_workers=True` 能抹平 batch 之间的波动和 epoch 开头的停顿，但不会提高产出速度。
 cause-data-workers-traps =
-    核数限制的是做计算的 worker，不限制睡在读操作上的 worker：后者远超核数仍有收益。一个只等存储的 loader，在 8 倍核数时最快。
+    核数限制的是做计算的 worker，不限制睡在读操作上的 worker：后者远超核数仍有收益。一个只等存储的 DataLoader，worker 数为核数的 8 倍时最快。
     `num_workers` 是每个 rank 的数目。8 个 rank 各 32 个 worker 就是 256 个进程；在 32 核上只有每 rank 4 个时的一半速度。
     如果每个 worker 都按核数开线程，加 worker、加核都没用；改成单线程才有用。
     打包数据集（WebDataset）按分片划分：worker 多于分片没有作用，甚至更慢。
@@ -108,7 +108,7 @@ cause-host-python-traps =
 
 cause-host-gc-name = 垃圾回收 (GC)
 cause-host-gc-title = GPU 在等 Python 的垃圾回收
-cause-host-gc-what = 循环垃圾回收会停住启动线程，遍历所有存活的对象。训练程序里这要零点几秒到一秒多。
+cause-host-gc-what = 分代垃圾回收会停住启动线程，遍历所有存活的对象。训练程序里这要零点几秒到一秒多。
 cause-host-gc-seen = GPU 空闲时有 `gc.collect` 帧（`<built-in function collect>`）或 `Python GC` 事件。trace 里没有这些时，回收会算作 kernel 启动间隙的 Python（`host.python`）；此时若每隔固定步数出现一次长空隙，多半就是它。
 cause-host-gc-remedy =
     从循环里去掉 `gc.collect()`。
@@ -123,7 +123,7 @@ cause-host-contention-title = GPU 在等启动线程，启动线程在等 CPU �
 cause-host-contention-what = 启动线程可以继续，但所有核都被占着：DataLoader worker 及其线程、其他 rank、其他程序。
 cause-host-contention-seen = trace 里看不出来：在那里启动线程只是显得慢（`host.launch`、`host.python`）。要靠程序运行时的采样：非自愿上下文切换、负载高于核数、主线程什么都不等而 CPU 时间却少于墙钟时间。
 cause-host-contention-remedy =
-    让 线程数 × worker 数 × rank 数 不超过核数：`OMP_NUM_THREADS`，worker 里 `torch.set_num_threads(1)`，减少 worker。
+    让“线程数 × worker 数 × rank 数”不超过核数：`OMP_NUM_THREADS`，worker 里 `torch.set_num_threads(1)`，减少 worker。
     用 `numactl` 或 `taskset` 把每个 rank 绑到靠近其 GPU 的核上。
 cause-host-contention-traps =
     容器里要看配额。`os.cpu_count()` 返回的是整机的核数。
@@ -218,10 +218,10 @@ cause-compile-recompile-traps =
 
 cause-io-checkpoint-name = 保存 checkpoint
 cause-io-checkpoint-title = GPU 在等保存 checkpoint
-cause-io-checkpoint-what = 保存会停住循环：状态拷回内存、序列化、写盘。
+cause-io-checkpoint-what = 保存时训练循环停下：状态拷回内存、序列化、写盘。
 cause-io-checkpoint-seen = GPU 空闲时，启动线程上有 `torch.save`、`torch.distributed.checkpoint` 或 safetensors 的帧。这要求用 `with_stack=True` 采集；没有调用栈，保存看起来就像 Python 和同步。
 cause-io-checkpoint-remedy =
-    异步保存：`torch.distributed.checkpoint.async_save` 只在拷贝时停住循环。有项目的停顿从 27 s 降到 0.54 s。
+    异步保存：`torch.distributed.checkpoint.async_save` 只在拷贝时阻塞训练循环。有项目的停顿从 27 s 降到 0.54 s。
     降低保存频率，先写本地盘。
 cause-io-checkpoint-traps =
     异步保存需要能再放一份状态的内存。
@@ -234,10 +234,10 @@ cause-io-logging-what = 指标、图像或进度在启动线程上写出。
 cause-io-logging-seen = GPU 空闲时有 `logging`、TensorBoard、wandb、mlflow 的帧，或 `print`、写、flush、fsync。这要求用 `with_stack=True` 采集；没有调用栈，写日志看起来就像 kernel 启动间隙的 Python。
 cause-io-logging-remedy =
     攒起来，每 N 步写一次。
-    让线程或跟踪工具自己的后台进程去写。
+    让单独的线程，或实验跟踪工具自己的后台进程去写。
 cause-io-logging-traps =
     日志背后的 `.item()` 通常比写日志更贵：见 `host.sync`。
-    跟踪工具偶尔会卡住；有一例从每秒 40 步降到 20 步。
+    实验跟踪工具偶尔会卡住；有一例从每秒 40 步降到 20 步。
 
 ## GPU 在工作，但效率不高
 
@@ -257,7 +257,7 @@ cause-compute-precision-traps =
 cause-compute-attention-name = 手写展开的 attention
 cause-compute-attention-title = attention 是手写展开的
 cause-compute-attention-what = 每个 head 的分数矩阵（序列长 × 序列长）要写进显存、加掩码、做 softmax、再读回来。访存和显存都随序列长的平方增长。
-cause-compute-attention-seen = softmax 和批量矩阵乘作用于同一个 序列长 × 序列长 的张量。需要用 `record_shapes=True` 采集。
+cause-compute-attention-seen = softmax 和批量矩阵乘作用于同一个“序列长 × 序列长”的张量。需要用 `record_shapes=True` 采集。
 cause-compute-attention-remedy =
     用 `F.scaled_dot_product_attention(q, k, v, is_causal=True)`。
     transformers 中设 `attn_implementation="sdpa"` 或 `"flash_attention_2"`。
@@ -290,7 +290,7 @@ cause-compute-alignment-remedy =
 cause-compute-alignment-traps =
     已有的 checkpoint 也要补齐 embedding 和输出层。
     补出来的类别不会成为目标，但会进入 softmax：把它们初始化得很低，或屏蔽掉。
-    batch × 序列长 也是这些矩阵乘的一维。
+    “batch × 序列长”也是这些矩阵乘的一维。
 
 cause-compute-padding-name = 填充 (padding) 上的计算
 cause-compute-padding-title = GPU 在计算填充 (padding)
@@ -371,7 +371,7 @@ cause-comm-sharding-traps =
 
 cause-comm-link-name = 慢链路
 cause-comm-link-title = 集合通信走了慢路径
-cause-comm-link-what = 数据经过内存或 TCP，而不是 NVLink、P2P 或高速网络。
+cause-comm-link-what = 数据走了内存或 TCP，而不是 NVLink、P2P 或高速网络。
 cause-comm-link-seen = 要有所有 rank 在相同 step 上的 trace：16 MiB 以上的集合通信，总线带宽不到该 GPU 链路通常水平的一半，或者比另一通信组里同样的集合通信慢 1.5 倍。只有一个 rank 的 trace 时，时长里含有等待，算出的带宽只是下限。与 trace 放在一起或一并给出的 NCCL 日志（`NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log`）也会读取：它说明哪几对 rank 走了慢路径，以及为什么。
 cause-comm-link-remedy =
     取消 `NCCL_P2P_DISABLE`、`NCCL_IB_DISABLE` 和 `NCCL_SHM_DISABLE`，查看 `nvidia-smi topo -m`。
@@ -401,22 +401,22 @@ cause-rank-straggler-remedy =
     解决拖住那个 rank 的问题：它的数据加载、它的 CPU、分给它的工作量。
     按 token 数而不是样本数来均衡。
 cause-rank-straggler-traps =
-    别人等的时间不等于它造成的代价。如果所有 rank 都受限于启动开销，稍慢的那个会让对方的队列一直是满的，治好它也没有收益。
-    拖后腿的 rank，GPU 看起来最空；在等的那些显示 100%。
-    常见原因是序列长度不均、流水线最后一段、垃圾回收。硬件问题很少。
+    别人等的时间不等于它造成的代价。如果所有 rank 都受限于启动开销，稍慢的那个会让对方的队列一直是满的，解决它也没有收益。
+    拖后腿的 rank 自己的 GPU 看起来最空闲；在等的那些显示 100%。
+    常见原因是序列长度不均、流水线最后一级、垃圾回收。硬件问题很少。
 
 cause-pipeline-bubble-name = 流水线气泡
 cause-pipeline-bubble-title = 流水线填充和排空时 GPU 在等
-cause-pipeline-bubble-what = p 段、m 个 micro-batch 时，每段有 (p − 1) ÷ (m + p − 1) 的单步时间空闲：p = m = 4 时是 3/7。
-cause-pipeline-bubble-seen = send / recv 的 kernel 期间没有其他 kernel；再由段数和 micro-batch 数得出这种调度至少要花多少。
+cause-pipeline-bubble-what = p 级、m 个 micro-batch 时，每级有 (p − 1) ÷ (m + p − 1) 的单步时间空闲：p = m = 4 时是 3/7。
+cause-pipeline-bubble-seen = send / recv 的 kernel 期间没有其他 kernel；再由级数和 micro-batch 数得出这种调度至少要空闲多少。
 cause-pipeline-bubble-remedy =
     每步用更多 micro-batch。
-    交错调度（每段 v 个 chunk，气泡除以 v），或 zero-bubble 调度。
-    让各段一样长。
+    交错调度（每级 v 个 chunk，气泡除以 v），或 zero-bubble 调度。
+    让各级耗时相等。
 cause-pipeline-bubble-traps =
     micro-batch 越小 kernel 越短，最后受限于启动开销。
     GPipe 要保存全部 m 个 micro-batch 的激活值，1F1B 最多 p 个。
-    各段不均时由最慢的一段决定节奏，往往是带输出层和 loss 的最后一段。
+    各级不均时由最慢的一级决定节奏，往往是带输出层和 loss 的最后一级。
 
 cause-gpu-shared-name = 卡上的其他进程
 cause-gpu-shared-title = 另一个进程也在用这块 GPU
@@ -460,15 +460,15 @@ cause-run-eval-seen = trace 里看不出来：它只覆盖几步。`attach` 和 
 cause-run-eval-remedy =
     少评估几次，或只用一部分数据。
     用 `torch.inference_mode()` 和更大的 batch：不需要保留激活值。
-    在另一块 GPU 上评估保存的检查点。
+    在另一块 GPU 上评估已保存的 checkpoint。
 cause-run-eval-traps =
     评估也可能供数不足：它的 `num_workers` 是单独的设置。
     逐个 batch 在 CPU 上算指标，常常比模型还贵。
 
-cause-run-checkpoint-name = 保存检查点
-cause-run-checkpoint-title = 保存检查点让训练停下
+cause-run-checkpoint-name = 反复保存 checkpoint
+cause-run-checkpoint-title = 保存 checkpoint 让训练停下
 cause-run-checkpoint-what = 主线程保存期间不会启动任何一步。只有几步的 trace 很少碰上。
-cause-run-checkpoint-seen = trace 里看不出来：它只覆盖几步；碰上保存的 trace 会指出 `io.checkpoint`。`attach` 和 `run` 看得到：观察期间主线程至少两次停在 `torch.save`、分布式检查点或 safetensors 里。
+cause-run-checkpoint-seen = trace 里看不出来：它只覆盖几步；碰上保存的 trace 会指出 `io.checkpoint`。`attach` 和 `run` 看得到：观察期间主线程至少两次停在 `torch.save`、torch.distributed.checkpoint 或 safetensors 里。
 cause-run-checkpoint-remedy =
     降低保存频率：一次崩溃平均损失半个间隔。
     异步保存：`torch.distributed.checkpoint.async_save`，或先拷到内存再由线程写盘。

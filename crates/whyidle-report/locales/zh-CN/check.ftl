@@ -29,7 +29,7 @@ look-storage = 程序在 { $place } 下运行（{ $kind }）。
 look-storage-far = 程序在 { $place } 下运行，文件系统是 { $kind }：如果数据也在那里，小文件随机读会很慢。请拷到本地盘，或打包。
 look-ranks-share = { $ranks } 个 rank 用了 { $cards } 张卡：请按 LOCAL_RANK 设置设备。
 look-env-blocking = { $name }={ $value }：每次 kernel 启动都要等上一次结束，只应用于调试。
-look-env-no-caching = { $name }={ $value }：每个张量都向驱动要显存。
+look-env-no-caching = { $name }={ $value }：每个张量都直接向驱动申请显存。
 look-env-no-gpu = { $name }={ $value }：程序看不到 GPU。
 look-env-connections = { $name }={ $value }：对部分受限于启动开销的程序有益，但会妨碍通信与计算重叠。
 look-env-nccl = { $name }={ $value }：关闭了 GPU 间的一条快速通路。
@@ -44,7 +44,7 @@ look-clock-set = GPU { $gpu }：频率被设为 { $set } MHz，卡本身允许 {
 look-clock-held = GPU { $gpu }：此刻因过热或硬件原因降频：请检查散热与供电。
 look-pcie-slow = GPU { $gpu } 正在使用，却运行在 PCIe { $now }，本可达到 { $most }：拷贝变慢。请检查 BIOS 与电源管理。
 look-p2p = { $gpus } 张 GPU 可直接互访显存；{ $pairs } 对中有 { $nvlink } 对走 NVLink。
-look-p2p-not = 这些 GPU 不能直接互访显存（{ $pairs }）：rank 之间的传输要经过主机内存。请检查 IOMMU 与 ACS，或确认卡型是否支持。
+look-p2p-not = 这些 GPU 不能直接互访显存（{ $pairs }）：rank 之间的传输要经过内存。请检查 IOMMU 与 ACS，或确认卡型是否支持。
 look-p2p-far = 这些 GPU 位于不同的 CPU 插槽（{ $pairs }）：传输要跨处理器之间的链路。
 look-nvlink-down = GPU { $gpu } 只有 { $active } 条 NVLink 处于活动状态，其他卡有 { $most } 条：用 nvidia-smi nvlink -s 查看；重置该卡或送检。
 look-visible = CUDA_VISIBLE_DEVICES={ $value }：程序里的 GPU 0 是本机的 GPU { $first }。
@@ -78,17 +78,17 @@ symptom-flat-low = GPU 平稳但偏低
 symptom-cpu-full = CPU 打满
 symptom-memory-full = 显存占满
 symptom-ranks-uneven = 各 rank 不均
-symptom-no-gpu = 没有采到 GPU。
+symptom-no-gpu = 没有采到 GPU 的数据。
 symptom-few-samples = 采样太少，请观察更久。
-symptom-no-process = 没有采到该进程。
-symptom-no-memory = 没有采到显存。
+symptom-no-process = 没有采到该进程的数据。
+symptom-no-memory = 没有采到显存的数据。
 symptom-one-rank = 只有一个 rank，或只观察了一个。
 symptom-busy-mean = 平均忙碌 { $mean }。
 symptom-busy-ends = 多数在 { $low } 到 { $high } 之间（{ $count } 个采样，间隔 { $every }）。
 symptom-busy-level = 平均忙碌 { $mean }，多数在 { $low } 到 { $high } 之间。
 symptom-zero-starts = 程序还在导入模块。
 symptom-zero-compiles = 程序在编译。
-symptom-zero-data = 主线程一直在等加载器：它卡住了，或者非常慢。
+symptom-zero-data = 主线程一直在等 DataLoader：它卡住了，或者非常慢。
 symptom-zero-stuck = 程序也不占用 CPU：卡在锁或集合通信里；请看它的调用栈。
 symptom-zero-elsewhere = 程序在别处工作：在 CPU 上，或在另一张 GPU 上。
 symptom-swing = 一阵一阵地供给：多半是数据，或是反复出现的停顿。

@@ -2,13 +2,13 @@
 
 ## 单步时间从何而来
 
-bench-basis-hook = 单步按相邻两次 optimizer step 计时（启动钩子），程序本身未改动。
+bench-basis-hook = 单步按相邻两次优化器更新计时（启动钩子），程序本身未改动。
 bench-basis-printed-steps = { $count ->
     [1] 单步按带步号的输出行的到达时间计时。
    *[other] 单步按带步号的输出行的到达时间计时：每 { $count } 步一行，看不到单独的一步。
 }
 bench-basis-printed-times = 单步耗时取自程序自己打印的数值。
-bench-basis-batches = 没有看到训练步；这是加载进程交付相邻两个 batch 的平均间隔。
+bench-basis-batches = 没有看到训练步；这是DataLoader worker 交付相邻两个 batch 的平均间隔。
 bench-basis-whole = 没有看到训练步；这是整个程序从启动到结束的时间。
 bench-basis-recorded = 单步耗时取自采样记录。
 
@@ -23,7 +23,7 @@ bench-step-bare = 单步耗时 { $step }（{ $count ->
    *[other] { $count } 个稳态步
 }，太少，给不出区间）。
 bench-whole = 整个程序耗时 { $time }。
-bench-no-steps = 什么都没有测到：{ $time } 内程序没有显示任何训练步。启动钩子能看到 PyTorch 的 optimizer；否则请每步打印一行，例如 "step 12 loss 2.31"。
+bench-no-steps = 什么都没有测到：{ $time } 内程序没有显示任何训练步。启动钩子能看到 PyTorch 的优化器；否则请每步打印一行，例如 `step 12 loss 2.31`。
 bench-few-steps = 什么都没有测到：{ $time } 内程序显示的训练步太少。
 bench-rates = 即每秒 { $samples } 个样本、{ $tokens } 个 token。
 bench-samples = 即每秒 { $samples } 个样本。
@@ -61,7 +61,7 @@ bench-p99 = 第 99 百分位
 bench-most = 最长
 bench-title-gpu = GPU
 bench-resident = 驻留占比
-bench-util = 利用率 (NVML 采样)
+bench-util = 利用率（NVML 采样）
 bench-peak = 张量显存峰值
 bench-held = 分配器占有 { $bytes }。
 bench-memory = 显存占用（含其他进程）
@@ -108,11 +108,11 @@ compare-nothing = 没有结论：其中一个没有单步耗时。
 compare-differences = 除命令外，不同之处还有：{ $list }。
 compare-self-passes = 机器通过自检：A 与自身相比没有明显差别。{ $count } 对运行能分辨约 { $share } 的差别。
 compare-self-fails = 机器未通过自检：A 与自身相比，耗时似乎{ $change }（95%：{ $from }到{ $to }）。各次运行之间有东西在变，请先找到它再做对比。
-compare-losses-alike = 两者学得一样：loss 相差 { $distance }，允许 { $allowed }。
+compare-losses-alike = 两者训练效果一致：loss 相差 { $distance }，允许 { $allowed }。
 compare-losses-differ = 不要因为快就保留 B：loss 相差 { $distance }，只允许 { $allowed }；最后 A 为 { $a }，B 为 { $b }。
-compare-losses-nan = 不要保留 B：从{ $place }起，它的 loss 不是数 (NaN 或无穷)。
-compare-losses-own-nan = 从{ $place }起，A 自己的 loss 就不是数 (NaN 或无穷)：未对比 loss。
-compare-losses-unknown = B 是否与 A 学得一样，无从得知：打印的 loss 太少，或不在相同的步数上。
+compare-losses-nan = 不要保留 B：从{ $place }起，它的 loss 不是数（NaN 或无穷）。
+compare-losses-own-nan = 从{ $place }起，A 自己的 loss 就不是数（NaN 或无穷）：未对比 loss。
+compare-losses-unknown = B 与 A 的训练效果是否一致，无从得知：打印的 loss 太少，或不在相同的步数上。
 compare-at-step = 第 { $count } 步
 compare-at-sample = 第 { $count } 个样本
 compare-how = { $count ->
@@ -125,10 +125,10 @@ compare-unsettled = { $count ->
     [one] 有 1 次运行
    *[other] 有 { $count } 次运行
 }的单步耗时仍在变化：请让它们运行更久。
-compare-interrupted = 已中断：结果来自已完成的各对。
+compare-interrupted = 已中断：结果来自已完成的各对运行。
 compare-title-steps = 单步耗时
 compare-title-whole = 程序耗时
-compare-title-pairs = 各对
+compare-title-pairs = 逐对结果
 compare-rate = { $samples } 样本/s
 compare-kept = 已存为 { $id }：`whyidle history show { $id }`。
 
@@ -143,7 +143,7 @@ history-unclear = [不明确]
 ## 文件中的表格
 
 benchmark-title = 基准测试
-benchmark-date = 日期 (UTC)
+benchmark-date = 日期（UTC）
 benchmark-commit = 提交
 benchmark-step = 单步
 benchmark-interval = 95%
@@ -157,6 +157,7 @@ benchmark-command = 命令
 ## 程序运行时的提示
 
 cli-turn-taken = { $gpu } 上正在进行另一项实验：{ $who }
+cli-turn-cores = 本机的 CPU 核
 cli-turn-taken-hint = 请等它结束：同时进行会互相干扰测量。
 cli-turn-unlocked = 无法在 { $path } 建立锁：{ $reason }
 cli-bench-progress = { $seconds } s：{ $steps } 个稳态步
@@ -168,8 +169,8 @@ cli-compare-failed = { $side } 没有可对比的数据：{ $reason }
 cli-compare-failed-hint = 它的输出在 { $path }。
 cli-compare-what = 没有可对比的内容
 cli-compare-what-hint = 给出两条命令：whyidle compare 'python a.py' 'python b.py'；或一条命令加一处改动：whyidle compare --set --workers=8 -- python train.py；或 whyidle history 中的两个编号。
-cli-set-form = --set 的格式是 NAME=VALUE，不能是 "{ $value }"
-cli-set-not-there = --set：命令里没有 "{ $name }"
+cli-set-form = --set 的格式是 NAME=VALUE，不能是 “{ $value }”
+cli-set-not-there = --set：命令里没有 “{ $name }”
 cli-set-not-there-hint = 请按原样写出选项，--set --{ $name }={ $value }，没有时会添加；或设置环境变量，--set env:NAME=VALUE。
 cli-set-open = --set：命令中的 { $name } 未填，A 因此没有值
 cli-set-open-hint = 请把 A 的值写进命令，或给出两条命令。

@@ -1,8 +1,8 @@
-# 在运行中的程序里试改：各项改动、差分运行、补救措施的搜索。
+# 在运行中的程序里试改：各项改动、差分运行、逐项试处方。
 
 ## 改动
 
-tried-made = 在运行中的程序里改动（没有写入它的任何文件）：{ $list }。
+tried-made = 在程序运行时所做的改动（没有修改它的任何文件）：{ $list }。
 tried-change = { $name } { $from } → { $to }
 tried-change-new = { $name } → { $to }
 tried-change-at = { $change }（{ $place }）
@@ -10,7 +10,7 @@ tried-not = { $name } 没有产生任何改动：{ $reason }。
 tried-why-never = 程序没有运行到它
 tried-why-iterable-dataset = 数据集按流式读取，每个 worker 都会把它完整读一遍
 tried-why-already = 本来就是这样
-tried-why-no-workers = 数据加载没有 worker
+tried-why-no-workers = DataLoader 没有 worker
 tried-why-no-gpu = 没有任何计算在 GPU 上
 tried-why-raised = PyTorch 拒绝了它：{ $detail }
 tried-why-not-supported = 该设备或该版本的 PyTorch 不支持
@@ -40,8 +40,8 @@ differential-how = { $rounds ->
 }
 differential-interrupted = 已中断：结果来自已经完成的运行。
 differential-title = 不同供数方式下的单步耗时
-differential-synthetic = 同一个 batch，取自设备显存
-differential-cached = 主机内存里的若干 batch
+differential-synthetic = 同一个 batch，取自显存
+differential-cached = 内存里的若干 batch
 differential-warm = 程序自己的数据
 differential-cold = 程序自己的数据，页缓存已清空
 differential-adds = 多 { $time }
@@ -55,14 +55,14 @@ differential-failed = 运行失败；程序可能不接受重复的 batch，或�
 differential-out-of-memory = 显存不足
 differential-other = { $why }
 
-## 补救措施的搜索
+## 逐项试处方
 
 fix-gain = 采用 { $list } 后，单步从 { $before } 降到 { $after }：少用 { $share }（95%：{ $from }到{ $to }），速度是原来的 { $times } 倍。
 fix-gain-unproven = 采用 { $list } 后，单步从 { $before } 变为 { $after }。
 fix-nothing = 试过的改动都不能让程序更快：单步耗时 { $before }。
-fix-no-candidates = 没有可试的改动：程序没有留下能从外部改变的余地。单步耗时 { $before }。
+fix-no-candidates = 没有可试的改动：程序里没有能从外部改变的设置。单步耗时 { $before }。
 fix-primary = 对它的诊断：{ $cause }。详见 `whyidle explain { $cause }`。
-fix-untouched = 没有写入程序的任何文件；改动只发生在运行中的程序里。
+fix-untouched = 没有修改程序的任何文件；改动只在程序运行时生效。
 fix-looks = 试看只运行一次，只用来决定是否值得验证，可能漏掉小的收益。保留下来的都经过成对验证。
 fix-interrupted = 已中断：这是中断之前的结果。
 fix-failed = 搜索提前结束：{ $reason }
@@ -74,7 +74,7 @@ fix-kept-bare = 保留
 fix-no-gain = 不采用：试运行一次，耗时{ $change }
 fix-not-proven = 已回退：成对运行没有明显收益（95%：{ $from }到{ $to }）
 fix-not-proven-bare = 已回退：成对运行没有明显收益
-fix-learns-otherwise = 已回退：更快，但学习过程不一致
+fix-learns-otherwise = 已回退：更快，但训练效果不一致
 fix-not-applied = 不采用：{ $reason }
 fix-attempt-failed = 不采用：程序因此失败
 fix-attempt-memory = 不采用：程序因此显存不足

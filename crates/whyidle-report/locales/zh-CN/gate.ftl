@@ -20,11 +20,11 @@ gate-no-new = 无法判断：新运行中并非每次都有这一项：{ $what }
 gate-interrupted = 无法判断：全部运行结束之前已中断。
 gate-failed = 无法判断：{ $reason }
 gate-nothing-seen = 程序没有显示任何可测的内容。
-gate-losses-nan = 退化：从{ $place }起，新运行的 loss 不是数 (NaN 或无穷)。
-gate-losses-differ = 退化：新运行学得不一样。loss 与基线相差 { $distance }，只允许 { $allowed }；最后基线为 { $a }，现在为 { $b }。
-gate-losses-alike = 两者学得一样：loss 相差 { $distance }，允许 { $allowed }。
+gate-losses-nan = 退化：从{ $place }起，新运行的 loss 不是数（NaN 或无穷）。
+gate-losses-differ = 退化：新运行的训练效果不同。loss 与基线相差 { $distance }，只允许 { $allowed }；最后基线为 { $a }，现在为 { $b }。
+gate-losses-alike = 两者训练效果一致：loss 相差 { $distance }，允许 { $allowed }。
 gate-losses-apart = loss 相差 { $distance }；训练本身是否就有这么大的差异，单次运行看不出来。
-gate-losses-own = 基线自己的 loss 就不是数 (NaN 或无穷)：未对比 loss。
+gate-losses-own = 基线自己的 loss 就不是数（NaN 或无穷）：未对比 loss。
 gate-losses-unknown = 未对比 loss：已知的 loss 太少，或不在相同的步数上。
 gate-scatter = 各次运行之间相差 { $scatter }（标准差），区间由此得出。
 gate-scatter-borrowed = 各次运行之间相差 { $scatter }（新运行的标准差；基线只有一次运行，按同样的差异计）。
@@ -50,8 +50,8 @@ gate-title-unclear = whyidle：无法判断
 
 ## 程序运行时的提示
 
-cli-gate-no-ref = 基线 "{ $ref }" 既不是历史中的编号，也不是文件，也不是本仓库的提交
-cli-gate-no-runs = 历史中没有这条命令在 { $ref } ({ $commit }) 上的运行
+cli-gate-no-ref = 基线 “{ $ref }” 既不是历史中的编号，也不是文件，也不是本仓库的提交
+cli-gate-no-runs = 历史中没有这条命令在 { $ref }（{ $commit }）上的运行
 cli-gate-no-runs-hint = 那里有其他命令的运行，这里要的是 { $command }。`whyidle history` 会列出它们。
 cli-gate-no-runs-measure = 请在那里测一次：git checkout { $ref }，然后 whyidle gate --save baseline.json -- { $command }；再在这里用 --baseline baseline.json。
 cli-gate-no-last = 历史中还没有运行
@@ -70,6 +70,6 @@ cli-gate-saved = 已把 { $count ->
     [one] 1 次运行
    *[other] { $count } 次运行
 }写入 { $path }
-cli-gate-no-run = --run 要的是历史中的编号或 last，而不是 "{ $value }"
+cli-gate-no-run = --run 要的是历史中的编号或 last，而不是 “{ $value }”
 cli-gate-no-baseline-there = { $path } 已存在且不是基线文件：没有覆盖任何内容
 cli-gate-no-page = 没有 --baseline 就没有判定，也就没有网页可写

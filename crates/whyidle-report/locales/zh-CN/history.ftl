@@ -12,7 +12,7 @@ job-nothing = 没有观察到这个作业使用 GPU。
 job-waste = 在 { $seen }中约浪费了 { $waste }（估计值：未有效工作的占比 × GPU 数 × 观察时间）。
 job-waste-least = 在 { $seen }中至少浪费了 { $waste }（估计值：未有效工作的占比 × GPU 数 × 观察时间；只做测量的运行按 GPU 空闲占比计）。
 job-no-change = 没有哪个结论提出能省时间的改动。
-job-seen = 以上来自 { $verdicts }和 { $runs }；它们之间的时间一无所知。
+job-seen = 以上来自 { $verdicts }和 { $runs }；其余时间发生了什么，一无所知。
 job-verdicts = { $count ->
     [one] 1 次诊断结论
    *[other] { $count } 次诊断结论
@@ -27,7 +27,7 @@ job-damaged = 有 { $count ->
 }已损坏，未计入。
 job-time = { $time }
 job-hours = { $hours } 小时
-job-gpu-time = 单个 GPU 的 { $time }
+job-gpu-time = 一张 GPU 的 { $time }
 job-gpu-hours = { $hours } GPU 小时
 job-title-waits = GPU 在等什么
 job-title-change = 最值得做的一项改动
@@ -39,6 +39,6 @@ job-run = 运行
 
 cli-verdict-kept = 已存为 { $id }：whyidle history show { $id }
 cli-verdict-not-kept = 诊断结论没有存入历史：{ $reason }
-cli-history-no-job = 历史中没有作业 "{ $job }" 的任何记录
+cli-history-no-job = 历史中没有作业 “{ $job }” 的任何记录
 cli-history-no-job-hint = 运行属于启动时由 WHYIDLE_JOB 或调度器（如 SLURM_JOB_ID）指明的作业。
 cli-losses-none = 在 { $paths } 中没有找到这次运行的 loss：以它打印的为准

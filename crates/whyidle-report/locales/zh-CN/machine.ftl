@@ -2,8 +2,8 @@
 
 machine-head = { $count } 块 GPU
 machine-driver = 驱动 { $version }
-machine-fine = 这台机器的设置和链路没有拖慢 GPU 的地方。
-machine-nothing = 这些文件没有说明可能拖慢这台机器 GPU 的因素：频率、功率上限以及降频原因。
+machine-fine = 这台机器的设置和链路都没有拖慢 GPU。
+machine-nothing = 这些文件没有说明可能拖慢这台机器 GPU 的因素：频率、功耗上限以及降频原因。
 machine-no-verdict = 对程序不下结论：{ $reason }
 
 ## 信息。$gpu 是物理编号。
@@ -51,7 +51,7 @@ log-left-out-untimed = 未使用：各行没有时间，而另有带时间的文
 log-left-out-second = 未使用：另有一个没有时间的文件，两者的各行无法对应。
 log-left-out-weighted = 调用栈按算子自身耗时加权，不是采样：看不出等待，不参与判断。
 log-nothing = 没有用得上的内容。
-log-dropped = 有 { $count } 行无法理解。
+log-dropped = 有 { $count } 行无法解析。
 
 ## 前后相接的句子；文件及其内容
 

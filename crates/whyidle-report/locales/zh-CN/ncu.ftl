@@ -19,13 +19,13 @@ ncu-change-fuse = 把逐元素、归一化和归约 kernel 与相邻算子融合
 ncu-change-larger = 让每次启动多做些事（更大的 batch，更少更大的 kernel）：规模太小的 kernel 占 { $share }。
 ncu-change-precision = 让矩阵乘法用上 tensor core (bf16 或 TF32)：没有用上的占 { $share }。
 ncu-change-occupancy = 在因 warp 太少而等待的 kernel 里，让一个 SM 容得下更多 warp（每个 block 少用寄存器或共享内存）：它们占 { $share }。
-ncu-change-none = 没有哪一处 kernel 的修改特别值得做：其余多是自行选择形状的库 kernel，或者已接近峰值。
+ncu-change-none = 没有哪个 kernel 特别值得改：其余多是自己挑选分块的库 kernel，或者已接近峰值。
 
 ## 补充
 
 ncu-weighted-by-length = 按每次启动的时长加权，共 { $time }，每个 kernel 单独在卡上运行。程序里各启动多少次要看 trace：请一并给出。
-ncu-covers = 在 { $path } 里，每步 GPU 有效工作 { $working }，这些 kernel 占其中的 { $covered } ({ $share })，并按在那里的耗时加权。
-ncu-covers-whole = 在 { $path } 里没有完整的一步，GPU 有效工作共 { $working }，这些 kernel 占其中的 { $covered } ({ $share })，并按在那里的耗时加权。
+ncu-covers = 在 { $path } 里，每步 GPU 有效工作 { $working }，这些 kernel 占其中的 { $covered }（{ $share }），并按在那里的耗时加权。
+ncu-covers-whole = 在 { $path } 里没有完整的一步，GPU 有效工作共 { $working }，这些 kernel 占其中的 { $covered }（{ $share }），并按在那里的耗时加权。
 
 ## 三层
 

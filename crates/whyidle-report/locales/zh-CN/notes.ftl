@@ -3,8 +3,8 @@
 note-truncated = 文件在一个事件中间结束：之前的内容已读取，之后的缺失。
 note-damaged-compression = 压缩文件损坏或不完整：损坏处之前的内容已读取。
 note-damaged-database = 数据库损坏或不完整：损坏处之前的内容已读取，之后的缺失。
-note-graphs-whole = { $count } 次 CUDA graph 启动只记录了整体，没有内部的 kernel：录制时加 --cuda-graph-trace=node 就能看到。
-note-tracer-warning = 采集工具自身在录制时报告了 { $count } 条警告或错误：记录可能不全。
+note-graphs-whole = { $count } 次 CUDA graph 启动只记录了整体，没有内部的 kernel：采集时加 --cuda-graph-trace=node 就能看到。
+note-tracer-warning = 采集工具自身报告了 { $count } 条警告或错误：记录可能不全。
 note-other-processes = 文件里还有 { $count } 个用过 GPU 的进程：用 --device 按 GPU 选择进程。
 note-damaged-columns = { $count } 个文件损坏或不完整：损坏处之前的行已读取，之后的缺失。
 note-malformed-line = { $count } 行不是 JSON 或不是 UTF-8，未计入。

@@ -7,9 +7,9 @@ plan-samples = { $count ->
 }
 plan-batch = batch { $batch } × { $micro }
 plan-checkpoint-full = 激活重计算
-plan-checkpoint-selective = 只重算注意力分数
+plan-checkpoint-selective = 只重算 attention 分数
 plan-checkpoint-every = 激活重计算，每 { $k } 层保留 1 层
-plan-offload = 优化器放在主机内存
+plan-offload = 优化器状态放在内存
 plan-other = 其他
 
 ## 结论
@@ -52,7 +52,7 @@ plan-moment-backward-end = 反向传播结束时
 plan-moment-optimizer = 优化器更新时
 plan-allocated = 已分配 (max_memory_allocated)
 plan-first-steps = 前几步，DDP 可能持有两套梯度桶
-plan-segments = 分配器内存段的剩余部分
+plan-segments = 分配器显存段的剩余部分
 plan-context = CUDA 上下文和各种库
 plan-needed = 总需求
 plan-tested = 这是预测，不是实测。先这样预测、后实测的 53 个峰值中，49 个误差在 5% 以内。
@@ -62,10 +62,10 @@ plan-untested-context = 上下文并行
 plan-untested-expert = 专家并行
 plan-untested-pipeline = GPipe 以外的流水线
 plan-untested-zero = ZeRO-2
-plan-untested-offload = 卸载到主机
+plan-untested-offload = 卸载到内存
 plan-untested-qlora = QLoRA
 plan-untested-megatron = Megatron 的实现
-plan-untested-selective = 只重算注意力分数
+plan-untested-selective = 只重算 attention 分数
 plan-untested-fused-loss = 融合的损失
 plan-untested-compiled = 这类网络的编译版本
 
@@ -106,12 +106,12 @@ plan-flags-title = { $framework } 的写法
 
 ## 经验法则
 
-plan-rules-title = 经验法则，由以上数字推出 (+ 表示这里值得用)
-plan-rule-checkpointing = 激活重计算能省 { $saves }，代价是多 { $price } 的计算。显存紧张且激活值超过约 40% 时才值得；这里占 { $share } ({ $activations })。
+plan-rules-title = 经验法则，由以上数字推出 （+ 表示这里值得用）
+plan-rule-checkpointing = 激活重计算能省 { $saves }，代价是多 { $price } 的计算。显存紧张且激活值超过约 40% 时才值得；这里占 { $share }（{ $activations }）。
 plan-rule-eight-bit = 8-bit 优化器状态每卡省 { $saves }，占显存的 { $share }。只有用了才放得下时才值得。
 plan-rule-zero = ZeRO-2 比 ZeRO-1 多省 { $saves }，但每个 micro-batch 都要归约，每步多传 { $extra }：这里要 { $here }，走 PCIe 4 要 { $pcie }。所以有 NVLink 用 ZeRO-2，走 PCIe 用 ZeRO-1。
 plan-rule-bubble = 气泡占单步的 (p − 1)/(m + p − 1)：4 级 4 个 micro-batch 时是 { $example }。这里 micro-batch 数等于级数时是 { $same }，四倍时是 { $fourfold }。
-plan-rule-margin = 留出 10–15% 的余量：内存段比已分配的更大，这里约 { $reserved } 对 { $allocated }，上下文另占 { $context }。还剩 { $free }。
+plan-rule-margin = 留出 10–15% 的余量：显存段比已分配的更大，这里约 { $reserved } 对 { $allocated }，上下文另占 { $context }。还剩 { $free }。
 
 ## 从实测的一步出发
 
@@ -130,13 +130,13 @@ plan-saver-checkpointing = 激活重计算
 plan-saver-regathering = 权重聚合两次
 plan-saver-sharding = 分片
 plan-saver-eight-bit = 8-bit 优化器状态
-plan-saver-offload = 状态放在主机内存
+plan-saver-offload = 状态放在内存
 plan-saver-micro-batches = micro-batch
 plan-larger = 显存 { $capacity } 只用了 { $used }：batch { $from } → { $to } 放得下（预计 { $bytes }，{ $range }），至少还留出 { $free } 余量。
 plan-larger-none = batch 翻倍也留不出 { $free } 的余量。
 plan-calibrated-title = 用 { $path } 校准
-plan-calibrated-network = 网络结构由算子的 shape 读出：{ $parameters } 个参数。
-plan-calibrated-network-counted = 网络结构由算子的 shape 读出：{ $parameters } 个参数，与采样记录一致。
+plan-calibrated-network = 网络结构由算子的形状读出：{ $parameters } 个参数。
+plan-calibrated-network-counted = 网络结构由算子的形状读出：{ $parameters } 个参数，与采样记录一致。
 plan-calibrated-described = 网络按给出的描述，{ $parameters } 个参数；没有 trace 可供核对。
 plan-calibrated-memory = 峰值实测 { $peak }，模型预测 { $predicted }；差额 { $difference } 计入后续预测。
 plan-calibrated-memory-first = 峰值实测 { $peak }，模型预测 DDP 前几步为 { $predicted }；差额 { $difference } 计入后续预测。
@@ -182,7 +182,7 @@ plan-error-expert-parallel = 专家并行 { $ep } 路要求专家数 { $experts 
 plan-error-context-parallel = { $cp } 路上下文并行无法平分 { $seq } 个 token。请取约数
 plan-error-sequence-positions = 序列长度 { $seq } 超过了模型学到的 { $positions } 个位置。请用更短的 --seq
 plan-error-batch = { $gpus } 张 GPU 无法平分 { $batch } 条样本。请取倍数，或换 GPU 数
-plan-error-world = { $gpus } 张 GPU 不是 { $ranks } 个 rank (tp × pp × cp) 的整数倍。请取约数，GPU 数写成 --gpu NAMExN
+plan-error-world = { $gpus } 张 GPU 不是 { $ranks } 个 rank（tp × pp × cp）的整数倍。请取约数，GPU 数写成 --gpu NAMExN
 plan-error-unknown-gpu = 表里没有 “{ $gpu }” 这款 GPU。请用 --gpu-table FILE，或从这些里选：{ $known }
 plan-error-gpu-table = GPU 表不能用：{ $reason }。每一项写成 [gpu.NAME]，含 memory_gib、bandwidth_gbs 和 half_tflops，可加 single_tflops、link 和 per_node，数值都大于 0
 plan-error-unknown-link = 没有 “{ $link }” 这种链路。可选：{ $known }
@@ -198,13 +198,13 @@ plan-error-no-batch = 请给出样本数：--batch 是单卡的（评估一种�
 plan-error-out-of-reach = 序列长度 { $seq } 时，单条样本的 token 就超过实测的 16 倍，实测的速度说明不了。请给出 --efficiency，或实测更长的一步
 plan-error-no-rates = 没有这份采样记录所用 GPU “{ $gpu }” 的数据。请用 --gpu，或 --gpu-table FILE 配合 --gpu
 plan-error-calibrate-refused = 这份采样记录不能用来校准：{ $reason }
-plan-unseen-shapes = trace 里没有算子的 shape，或没有完整的一步。采集时加 record_shapes=True；或不用 --calibrate，直接给出 --batch、--seq 和模型
+plan-unseen-shapes = trace 里没有算子的形状，或没有完整的一步。采集时加 record_shapes=True；或不用 --calibrate，直接给出 --batch、--seq 和模型
 plan-unseen-compiled = 这一步经过图编译，算子看不出网络结构。请采集一步没有 torch.compile 的；或用 --model、--config 或数字加 --compiled 描述它，由旁边的采样记录提供实测值
 plan-unseen-attention = 这一步里没有形状一致的 attention：不是 transformer，或步内长度不一
 plan-unseen-loss = 这一步里没有词表上的交叉熵，数不出有几个 micro-batch
 plan-unseen-blocks = 仅凭算子认不出这些层属于哪一类（GPT 类和 Llama 类可以）。请不用 --calibrate，改用 --model 或 --config 加参数来描述
 plan-unseen-parallelism = 各 rank 之间的切分方式在 trace 里看不出来（能认出 DDP、FSDP、ZeroRedundancyOptimizer 和有记录的流水线）
-plan-unseen-parameters = trace 里的 shape 合计 { $counted } 个参数，而采样记录写的是 { $said }。两者矛盾，不做规划
+plan-unseen-parameters = trace 里的形状合计 { $counted } 个参数，而采样记录写的是 { $said }。两者矛盾，不做规划
 plan-unseen-sizes = { $path } 里没有每步的样本数或序列长度。请给出 --batch 和 --seq
 plan-unseen-peak-low = 峰值 { $peak } 不可能：仅权重、梯度和优化器状态就要 { $bound }，还多 { $missing }。采样记录属于另一次运行，或训练方式与描述不符
 plan-unseen-peak-high = 峰值 { $peak } 不可能：GPU 只有 { $bound }，少了 { $missing }。采样记录属于另一款 GPU 或另一次运行

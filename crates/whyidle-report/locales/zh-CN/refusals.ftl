@@ -26,11 +26,11 @@ refusal-no-such-step = 指定的 step 在 trace 中没有一个是完整的。
 refusal-no-such-step-hint = 完整的 step：{ $first } 到 { $last }。
 
 refusal-not-one-job = 这 { $count } 个 trace 不是同一个作业的各个 rank：没有写明 rank，或来自规模不同的作业。
-refusal-not-one-run = 这些 rank 的记录时间相隔 { $time }：来自不同的运行，同一次运行的不同阶段，或时钟相差如此之大的主机。
-refusal-nothing-in-common = 这些 rank 之间没有一次相同的集合通信：它们来自不同的运行，或录的是不同的步。
+refusal-not-one-run = 这些 rank 的采集时间相隔 { $time }：来自不同的运行、同一次运行的不同阶段，或时钟相差这么多的机器。
+refusal-nothing-in-common = 这些 rank 之间没有一次相同的集合通信：它们来自不同的运行，或采集的不是相同的步。
 refusal-not-one-job-hint = 一次只给一个 trace，或者给同一个作业各 rank 的 trace。
 refusal-lost-activities = 这些 step 里启动的 kernel 有 { $share } 不在 trace 中：剩下的已经看不出一个 step 的样子。
-refusal-lost-activities-hint = 少录几个 step，让 profiler 正常停止，或更新驱动；文件被截断的话请重新导出。
+refusal-lost-activities-hint = 少采几步，让 profiler 正常停止，或更新驱动；文件被截断的话请重新导出。
 refusal-step-contradicted = 单步耗时 { $step } 不可能属于这份 trace：光是 kernel 每步就要 { $kernels }。
 refusal-step-contradicted-hint = 请给出同一程序、同一 batch、未开 profiler 时每个优化器 step 的毫秒数。
 

@@ -50,7 +50,7 @@ report-critical-length-other = 回放的单步（{ $time }；与单步 { $step }
 report-critical-names = 其中主要有
 path-gpu = GPU：kernel
 path-communication = GPU：集合通信
-path-copy = GPU：与内存之间的拷贝
+path-copy = GPU：H2D、D2H 拷贝
 path-host = CPU：启动 kernel、Python、同步
 path-loader = CPU：等数据
 path-launch = 从启动调用到 kernel 开始
@@ -63,7 +63,7 @@ report-key-evidence = 证据
 report-key-next = 下一步
 report-key-hint = 怎么办
 report-confidence-because = { $confidence }：{ $doubts }
-report-replay = 回放与 trace 中的单步耗时相差 { $error }；单步中有 { $slack } 是依赖关系解释不了的余量。
+report-replay = 回放与 trace 中的单步耗时相差 { $error }；单步中有 { $slack } 是松弛 (slack)，即依赖关系解释不了的时间。
 report-replay-unusable = 回放与 trace 中的单步耗时相差 { $error }，不据此做任何预测。
 report-no-verdict = 证据不足，不下结论。
 

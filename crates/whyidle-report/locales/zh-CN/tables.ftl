@@ -48,7 +48,11 @@ diff-title-places = 主线程调用栈，占采样数的比例
 diff-only-a = { $what }：只在 A 中
 diff-only-b = { $what }：只在 B 中
 diff-calls = 每步 { $a } → { $b } 次
-diff-more = 还有 { $count } 行；-v 显示更多，--format json 显示全部
+diff-more = { $count ->
+    [1] 还有 1 行，用 -v 查看
+   *[other] 还有 { $count } 行：-v 显示更多，--format json 显示全部
+}
+diff-more-still = 还有 { $count } 行，用 --format json 查看
 diff-brackets = 括号中的差别，不超过同一个程序各步之间、各次运行之间的差别。
 diff-caveat-basis = 两边的单步耗时来源不同：A 为{ $a }，B 为{ $b }。
 diff-caveat-found-by = 两边识别单步的方式不同：A 为 { $a }，B 为 { $b }。它们可能不是程序的同一段。
@@ -56,7 +60,7 @@ diff-caveat-gpu = GPU 不同：A 为 { $a }，B 为 { $b }。
 diff-caveat-ranks = rank 数不同：A 为 { $a }，B 为 { $b }。
 diff-caveat-rank-shown = 比较的不是同一个 rank：A 为 { $a }，B 为 { $b }。可用 --rank 指定。
 diff-caveat-version = { $name } 版本不同：A 为 { $a }，B 为 { $b }。
-diff-caveat-one-trace = 只有 { $side } 有 trace：不比较 kernel 与算子，它的账本也按采样所能区分的粗细来读。
+diff-caveat-one-trace = 只有 { $side } 有 trace：不比较 kernel 与算子，它的账本也只细到采样所能区分的程度。
 diff-caveat-one-frames = 只有 { $side } 的 trace 带 Python 栈帧：它们拖慢 CPU 侧，并占去所包含事件的时间。
 diff-caveat-one-step = { $side } 只有一个完整的单步：各步之间差多少无从得知。
 cli-diff-refused = { $path } 无法比较：{ $reason }

@@ -54,7 +54,7 @@ line-gpu-wait = 等 GPU 事件
 line-comm-unsplit = 集合通信
 line-host-gil = 等 GIL
 line-host-contention = 等 CPU 核
-line-run-epoch = 重启 worker
+line-run-epoch = 重启 DataLoader worker
 
 ## 账本：其余
 
@@ -91,7 +91,7 @@ change-workers = num_workers { $setting }
 change-pretokenise = 训练前预先分词
 change-removed = 消除：{ $cause }
 change-deferred = 推迟{ $cause }
-change-pinned = 锁页内存加 non_blocking 拷贝
+change-pinned = 锁页内存 + non_blocking 拷贝
 change-overlapped = 拷贝与计算重叠
 change-cuda_graphs = CUDA graphs
 change-hip_graphs = HIP graphs
@@ -108,9 +108,9 @@ change-no_sync = micro-batch 内用 no_sync()
 change-overlap = 通信与计算重叠
 change-sharding = 减少分片 { $setting }
 change-micro_batches = micro-batch 数 { $setting }
-change-straggler = 治好落后的 rank
+change-straggler = 消除拖后腿的 rank
 change-link = 路径恢复正常速度
-change-gc = 冻结 GC，或每 N 步回收一次
+change-gc = 冻结 GC 对象，或每 N 步回收一次
 change-allocator = 稳定显存分配
 change-dynamic_shapes = 固定形状或 dynamic 形状
 change-async_checkpoint = 异步 checkpoint

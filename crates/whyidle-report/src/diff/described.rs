@@ -79,7 +79,8 @@ impl Page<'_> {
         self.blocks.push(Block::Title(title.to_owned()));
         self.blocks.push(Block::Table(rows.into_iter().take(most).collect()));
         if left > 0 {
-            let text = self.catalog.message(&Message::new("diff-more").count("count", left));
+            let more = if self.verbose { Message::new("diff-more-still") } else { Message::new("diff-more") };
+            let text = self.catalog.message(&more.count("count", left));
             self.blocks.push(Block::Note(text));
         }
     }

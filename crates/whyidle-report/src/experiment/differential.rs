@@ -15,7 +15,7 @@ pub(crate) fn blocks(found: &Differential, id: Option<i64>, catalog: &Catalog) -
         blocks.push(Block::Note(say(&Message::new("differential-how").count("rounds", rounds))));
     }
     if found.bound.is_some() {
-        blocks.extend(found.unfed.iter().map(|unfed| Block::Doubt(say(&why_unfed(unfed)))));
+        blocks.extend(unfed(found).iter().map(|unfed| Block::Doubt(say(unfed))));
     }
     if found.ended == Some(Finish::Interrupted) {
         blocks.push(Block::Doubt(catalog.word("differential-interrupted")));
@@ -50,7 +50,7 @@ pub(super) fn answer(found: &Differential) -> Message {
         Some(Bound::Prep) => with("differential-prep", Bound::Prep),
         Some(Bound::Fetch) => with("differential-fetch", Bound::Fetch),
         None => {
-            let reasons = found.unfed.iter().map(|unfed| Arg::Message(Box::new(why_unfed(unfed))));
+            let reasons = unfed(found).into_iter().map(|unfed| Arg::Message(Box::new(unfed)));
             Message::new("differential-unknown").with("list", Arg::List(reasons.collect()))
         }
     }
@@ -86,8 +86,24 @@ pub fn feed(feed: Feed) -> Message {
     })
 }
 
-fn why_unfed((fed, why): &(Feed, Unfed)) -> Message {
-    let reason = match why {
+/// Which feeds did not work and why; a reason that several share is said once.
+fn unfed(found: &Differential) -> Vec<Message> {
+    let mut reasons: Vec<(&Unfed, Vec<Arg>)> = Vec::new();
+    for (fed, why) in &found.unfed {
+        let fed = Arg::Message(Box::new(feed(*fed)));
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, feeds)) => feeds.push(fed),
+            None => reasons.push((why, vec![fed])),
+        }
+    }
+    let said = |(why, feeds): (&Unfed, Vec<Arg>)| {
+        Message::new("differential-unfed").with("feed", Arg::List(feeds)).message("reason", reason(why))
+    };
+    reasons.into_iter().map(said).collect()
+}
+
+fn reason(why: &Unfed) -> Message {
+    match why {
         Unfed::NoSteps => Message::new("differential-no-steps"),
         Unfed::NoLoader => Message::new("differential-no-loader"),
         Unfed::NoFiles => Message::new("differential-no-files"),
@@ -95,6 +111,5 @@ fn why_unfed((fed, why): &(Feed, Unfed)) -> Message {
         Unfed::Failed => Message::new("differential-failed"),
         Unfed::OutOfMemory => Message::new("differential-out-of-memory"),
         Unfed::Other(why) => Message::new("differential-other").name("why", why),
-    };
-    Message::new("differential-unfed").message("feed", feed(*fed)).message("reason", reason)
+    }
 }

@@ -59,7 +59,7 @@ pub(super) fn answer(found: &Fix) -> Message {
             .share("share", -effect.effect)
             .message("from", words::change(effect.low))
             .message("to", words::change(effect.high))
-            .with("times", Arg::Number(1.0 / (1.0 + effect.effect), 2)),
+            .with("times", words::times(1.0 / (1.0 + effect.effect))),
         (_, after) => {
             with("fix-gain-unproven").with("list", Arg::List(kept)).time("after", after.unwrap_or(before))
         }

@@ -14,6 +14,11 @@ pub(super) fn figure(value: f64) -> Arg {
     Arg::Name(quantity::plain(value))
 }
 
+/// How many times as fast or as slow.
+pub(super) fn times(ratio: f64) -> Arg {
+    Arg::Name(quantity::ratio(ratio))
+}
+
 /// A loss, with digits that tell two of them apart.
 pub(super) fn loss(value: f64) -> Arg {
     Arg::Number(value, if value.abs() < 10.0 { 4 } else { 2 })

@@ -109,7 +109,7 @@ impl Refused {
             reason: t.message(&refusal.reason),
             hint: t.message(&refusal.hint),
             notes: notes(t, &refusal.quality),
-            inputs: inputs(t, &refusal.inputs),
+            inputs: inputs(t, &refusal.inputs, &EvidenceReport::default()),
             fields: fields::set(&value(t.en), &value(t.zh), |count| more(t, count)),
         }
     }
@@ -175,7 +175,7 @@ impl Page {
                     c.format(key, &args)
                 })
             }),
-            inputs: inputs(t, &verdict.inputs),
+            inputs: inputs(t, &verdict.inputs, evidence),
             contributions: contributions(t, evidence),
             next: verdict.next.clone(),
             export: drawn.export.clone(),
@@ -291,7 +291,11 @@ pub(crate) fn notes(t: &Tongues<'_>, quality: &[whyidle_diagnosis::QualityNote])
         .collect()
 }
 
-fn inputs(t: &Tongues<'_>, inputs: &[whyidle_diagnosis::Input]) -> Vec<Both> {
+/// Files of which nothing more is said below.
+fn inputs(t: &Tongues<'_>, inputs: &[whyidle_diagnosis::Input], evidence: &EvidenceReport) -> Vec<Both> {
+    let is_told = |input: &&whyidle_diagnosis::Input| {
+        evidence.contributions.iter().any(|given| given.path == input.path)
+    };
     let one = |input: &whyidle_diagnosis::Input| {
         let args = [
             ("path", FluentValue::from(input.path.as_str())),
@@ -299,7 +303,7 @@ fn inputs(t: &Tongues<'_>, inputs: &[whyidle_diagnosis::Input]) -> Vec<Both> {
         ];
         t.format("report-input", &args)
     };
-    inputs.iter().map(one).collect()
+    inputs.iter().filter(|input| !is_told(input)).map(one).collect()
 }
 
 fn contributions(t: &Tongues<'_>, evidence: &EvidenceReport) -> Vec<(String, Both)> {

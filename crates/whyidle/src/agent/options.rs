@@ -14,8 +14,9 @@ use crate::values::{duration, whole};
 #[command(
     after_help = "Examples:\n  whyidle agent --ring /var/lib/whyidle\n  whyidle agent --ring /var/lib/whyidle --at 03:12\n  \
     whyidle agent --listen 0.0.0.0:9401 --token-file /etc/whyidle/token\n\n\
-    SIGHUP reads the settings anew: token, certificate, limits. Exit status: 0 it was told to end or a\n\
-    verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
+    SIGHUP reads the settings anew: token, certificate, limits.\n\
+    Exit status: 0 it was told to end or a verdict was reached, 1 the evidence cannot carry one, \
+    2 bad usage or unreadable input."
 )]
 pub(crate) struct AgentOptions {
     #[command(flatten)]
@@ -44,7 +45,7 @@ pub(crate) struct AgentOptions {
     /// Of this program, where several ran at that time
     #[arg(long, value_name = "PID", requires = "at")]
     pub(crate) pid: Option<u32>,
-    /// Play this recording instead of watching; may be given several times
+    /// Play this recording instead of watching; repeatable
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) replay: Vec<PathBuf>,
     /// How much faster than it was recorded

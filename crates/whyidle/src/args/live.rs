@@ -40,10 +40,10 @@ pub(crate) struct AttachOptions {
     /// The program: its training process, or whatever started it
     #[arg(value_name = "PID", required_unless_present = "more_pids", value_parser = whole::<u32>(PIDS))]
     pub(crate) pids: Vec<u32>,
-    /// Another process to watch; may be given several times
+    /// Another process to watch; repeatable
     #[arg(long = "pid", value_name = "PID", value_parser = whole::<u32>(PIDS))]
     pub(crate) more_pids: Vec<u32>,
-    /// Sample these GPUs only, by their physical number; may be given several times
+    /// Sample these GPUs only, by their physical number; repeatable
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     /// Record only, beside what the program itself records in the same directory; for the Python package
@@ -62,7 +62,7 @@ pub(crate) struct AttachOptions {
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) live: LiveOptions,
-    /// Sample these GPUs only, by their physical number; may be given several times
+    /// Sample these GPUs only, by their physical number; repeatable
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     /// Do not ask the program for a trace
@@ -72,7 +72,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=100))]
     pub(crate) trace_steps: u32,
     /// Trace with Python stacks: names functions, and slows the traced steps more
-    #[arg(long)]
+    #[arg(long = "trace-stacks")]
     pub(crate) stacks: bool,
     /// End the program once the verdict is reached
     #[arg(long)]
@@ -103,7 +103,7 @@ pub(crate) struct TopOptions {
     /// Begin this long after the recording's first sample [default: 10s; with --once: its end]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "replay")]
     pub(crate) at: Option<Duration>,
-    /// Sample these GPUs only, by their physical number; may be given several times
+    /// Sample these GPUs only, by their physical number; repeatable
     #[arg(long, value_name = "N", value_parser = whole::<u32>(NUMBERS))]
     pub(crate) gpu: Vec<u32>,
     /// Do not read Python stacks

@@ -103,7 +103,7 @@ pub(crate) struct MergeOptions {
     Exit status: 0 a verdict was reached, 1 the evidence cannot carry one, 2 bad usage or unreadable input."
 )]
 pub(crate) struct DiagnoseOptions {
-    /// A directory that `attach` or `run` wrote, or any directory or files with evidence: told by content, not by name
+    /// A recording, or any directory or files with evidence: told by content, not by name
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The true step time in milliseconds, measured without a profiler

@@ -351,6 +351,11 @@ impl Given {
     }
 }
 
+/// What each file contributed to a verdict that rests on traces and samples alone.
+pub(crate) fn of_inputs(inputs: &[Input]) -> EvidenceReport {
+    EvidenceReport { contributions: inputs.iter().map(judge_from).collect(), ..EvidenceReport::default() }
+}
+
 /// What the verdict was reached from.
 fn judge_from(input: &Input) -> Contribution {
     let (kind, text) = match input.kind {

@@ -15,7 +15,7 @@ use whyidle_report::{Document, fix_decided};
 use super::options::FixOptions;
 use super::running::Pace;
 use super::{bench, open, places, running};
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use crate::page::Page;
 use crate::{REACHED, REFUSED, UNREADABLE, diagnose, document};
 
@@ -90,7 +90,7 @@ fn write(path: &Path, found: &Fix, output: &Output) -> Result<(), u8> {
     let shown = path.display().to_string();
     let written = std::fs::File::create_new(path).and_then(|mut file| file.write_all(found.patch.as_bytes()));
     written.map_err(|error| {
-        let error = Message::new("cli-not-written").name("path", &shown).name("reason", error.to_string());
+        let error = Message::new("cli-not-written").name("path", &shown).message("reason", io_reason(&error));
         output.error(&error, None);
         UNREADABLE
     })?;

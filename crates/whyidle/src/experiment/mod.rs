@@ -29,7 +29,7 @@ use whyidle_experiment::job::job_id;
 
 use crate::UNREADABLE;
 use crate::args::Command;
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use options::Kept;
 
 /// Runs the command, if it is one of these.
@@ -90,7 +90,7 @@ pub(crate) fn reason_of(error: &HistoryError) -> Message {
             named("cli-history-unusable", path).name("reason", source.to_string())
         }
         HistoryError::Folder { path, source } => {
-            named("cli-history-unusable", path).name("reason", source.to_string())
+            named("cli-history-unusable", path).message("reason", io_reason(source))
         }
         HistoryError::Foreign { path } => named("cli-history-foreign", path),
         HistoryError::Newer { path } => named("cli-history-newer", path),

@@ -12,20 +12,20 @@ use crate::values::{Unfit, duration, whole};
 /// How long and how a program is measured.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Measuring {
-    /// End it after so many steady steps [default: 200, and 10 s of them]
+    /// End it after so many steady steps, 10 or more [default: 200, and 10 s of them]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(10..=1_000_000))]
     pub(crate) steps: Option<u32>,
     /// End it this long after its first step at the latest
     #[arg(long = "for", value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) for_: Duration,
     /// What the program prints right before a loss [default: usual forms]
-    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    #[arg(long = "loss-prefix", value_name = "TEXT", hide_short_help = true)]
     pub(crate) loss: Option<String>,
     /// Where it writes losses: a file or folder with TensorBoard's events, JSON or CSV; repeatable
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub(crate) losses: Vec<PathBuf>,
     /// What it prints right before the number of a step [default: usual forms]
-    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    #[arg(long = "step-prefix", value_name = "TEXT", hide_short_help = true)]
     pub(crate) step: Option<String>,
     /// Put no start-up hook before it: steps are told from its output
     #[arg(long, hide_short_help = true)]
@@ -112,7 +112,7 @@ pub(crate) struct CompareOptions {
     /// B is A: what is judged is the machine
     #[arg(long, conflicts_with = "what", requires = "command")]
     pub(crate) self_test: bool,
-    /// Pairs of runs at most
+    /// Pairs of runs at most, 6 or more
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(6..=1_000))]
     pub(crate) pairs: u32,
     #[command(flatten)]
@@ -143,7 +143,7 @@ pub(crate) struct FixOptions {
     /// Write what was kept as a patch to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) patch: Option<PathBuf>,
-    /// Pairs of runs for a proof at most
+    /// Pairs of runs for a proof at most, 6 or more
     #[arg(long, value_name = "N", default_value_t = 13, value_parser = whole::<u32>(6..=1_000))]
     pub(crate) pairs: u32,
     #[command(flatten)]
@@ -187,6 +187,9 @@ pub(crate) struct HistoryOptions {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum HistoryCommand {
     /// Show a verdict, a run, or a comparison with its runs
+    #[command(
+        after_help = "Examples:\n  whyidle history show 12\n  whyidle history show 12 -v --format json"
+    )]
     Show {
         /// Its number
         #[arg(value_name = "N", value_parser = whole::<i64>(1..=i64::MAX))]

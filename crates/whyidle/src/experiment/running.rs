@@ -16,21 +16,26 @@ use super::options::Measuring;
 use super::unusable;
 use whyidle_report::run_failed;
 
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 use crate::{REFUSED, UNREADABLE};
 
 /// The turn on every GPU that programs may use; else the exit status, once the reason is said.
 pub(super) fn turn(about: &str, output: &Output) -> Result<Turn, u8> {
     Turn::take(&gpus(), about).map_err(|why| match why {
         NoTurn::Taken(who, gpu) => {
-            let error = Message::new("cli-turn-taken").name("gpu", gpu).name("who", who);
+            let error = Message::new("cli-turn-taken").name("who", who);
+            // Without a GPU the turn is that on the cores.
+            let error = match gpu.as_str() {
+                "cores" => error.message("gpu", Message::new("cli-turn-cores")),
+                _ => error.name("gpu", gpu),
+            };
             output.error(&error, Some(&Message::new("cli-turn-taken-hint")));
             REFUSED
         }
         NoTurn::Io(path, error) => {
             let path = path.display().to_string();
             let error =
-                Message::new("cli-turn-unlocked").name("path", path).name("reason", error.to_string());
+                Message::new("cli-turn-unlocked").name("path", path).message("reason", io_reason(&error));
             output.error(&error, None);
             UNREADABLE
         }
@@ -81,7 +86,7 @@ pub(super) fn without_losses(run: &Run, measuring: &Measuring, output: &Output) 
 pub(super) fn unmeasured(error: &MeasureError, output: &Output) -> u8 {
     let message = match error {
         MeasureError::NotStarted { program, source } => {
-            Message::new("cli-live-not-started").name("program", program).name("reason", source.to_string())
+            Message::new("cli-live-not-started").name("program", program).message("reason", io_reason(source))
         }
         MeasureError::Files { path, reason } => Message::new("cli-bench-unmeasured")
             .name("path", path.display().to_string())
@@ -111,7 +116,7 @@ pub(super) fn why_useless(run: &Run) -> Message {
 pub(super) fn folder(path: &std::path::Path, output: &Output) -> Result<(), u8> {
     std::fs::create_dir_all(path).map_err(|error| {
         let path = path.display().to_string();
-        let error = Message::new("cli-not-written").name("path", path).name("reason", error.to_string());
+        let error = Message::new("cli-not-written").name("path", path).message("reason", io_reason(&error));
         output.error(&error, None);
         UNREADABLE
     })

@@ -7,7 +7,7 @@ use crate::values::whole;
 /// Options of `sweep`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_arg("steps", |steps| steps.help("End a run after so many steady steps [default: 50, and 3 s of them]")),
+    mut_arg("steps", |steps| steps.help("End a run after so many steady steps, 10 or more [default: 50, and 3 s of them]")),
     after_help = "NAME is {NAME} or NAME= in the command, an --option, env:VARIABLE, file:PATH:NAME.IN.IT.\n\
     Values that end in ... double for as long as it pays; so they do where none are given.\n\n\
     Examples:\n  whyidle sweep --vary num_workers -- python train.py --num-workers 2\n  \
@@ -19,7 +19,7 @@ pub(crate) struct SweepOptions {
     /// What to vary; of several, what pays is kept for the next
     #[arg(long, required = true, value_name = "NAME[=V,V...]", allow_hyphen_values = true)]
     pub(crate) vary: Vec<String>,
-    /// Rounds of runs at most
+    /// Rounds of runs at most, 2 or more
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(2..=100), hide_short_help = true)]
     pub(crate) rounds: u32,
     #[command(flatten)]

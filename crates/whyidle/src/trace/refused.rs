@@ -83,7 +83,7 @@ fn list(devices: &[i32]) -> String {
     devices.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn no_such_rank(inputs: &[Input]) -> Refusal {
+pub(crate) fn no_such_rank(inputs: &[Input]) -> Refusal {
     Refusal {
         code: "no-such-rank",
         reason: Message::new("refusal-no-such-rank"),

@@ -294,3 +294,100 @@ fn a_slip_in_a_command_of_the_book_is_found() {
         assert_eq!(wrong(known, line).as_deref(), expected, "{line}");
     }
 }
+
+/// Commands that need a program, a service or a cluster to work on, and the tests that run them with stand-ins.
+const ELSEWHERE: [(&str, &str); 14] = [
+    ("", "quick_look.rs"),
+    ("attach", "watching.rs"),
+    ("run", "watching.rs"),
+    ("check", "quick_look.rs"),
+    ("top", "top.rs"),
+    ("serve", "serve.rs"),
+    ("agent", "agent.rs"),
+    ("fleet", "fleet.rs"),
+    ("bench", "experiments.rs"),
+    ("compare", "experiments.rs"),
+    ("sweep", "sweeps.rs"),
+    ("fix", "trying.rs"),
+    ("gate", "gate.rs"),
+    ("history", "experiments.rs"),
+];
+
+/// A folder with what the pages name: a trace, runs, logs, a snapshot, digests.
+fn stand_ins(digests: &Path) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("runs")).unwrap();
+    for (name, stands_for) in [
+        ("trace.json.gz", "examples/starved-by-two-workers/trace.json.gz"),
+        ("examples", "examples"),
+        ("testdata", "testdata"),
+        ("runs/41", "testdata/sync_item"),
+        ("runs/42", "testdata/fed_small"),
+        ("PATH", "testdata/fed_small"),
+        ("logs", "crates/whyidle-readers/testdata/flight/never_enters"),
+        ("snapshot.pickle", "crates/whyidle-readers/testdata/memory/kept_graph.pickle.gz"),
+        ("trace_rank0.json.gz", "testdata/straggler_data/trace_rank0.json.gz"),
+    ] {
+        std::os::unix::fs::symlink(root().join(stands_for), folder.path().join(name)).unwrap();
+    }
+    for rank in ["rank0.digest.gz", "rank1.digest.gz"] {
+        fs::copy(digests.join(rank), folder.path().join(rank)).unwrap();
+    }
+    let tokenizer = fs::read_to_string(root().join("crates/whyidle-feed/testdata/byte_level.json")).unwrap();
+    fs::write(folder.path().join("tokenizer.json"), tokenizer.replace("<|endoftext|>", "</s>")).unwrap();
+    fs::create_dir(folder.path().join("corpus")).unwrap();
+    fs::write(folder.path().join("corpus/a.jsonl.zst"), "{\"text\": \"told by content\"}\n").unwrap();
+    folder
+}
+
+/// Every command of the book and of the pages beside it either runs here, as it is printed, on stand-ins, or is one of
+/// those that other tests run.
+#[test]
+#[cfg(unix)]
+fn every_command_that_reads_runs_as_it_is_printed() {
+    let digests = tempfile::tempdir().unwrap();
+    for rank in ["0", "1"] {
+        let trace = format!("testdata/straggler_data/trace_rank{rank}.json.gz");
+        let out = digests.path().join(format!("rank{rank}.digest.gz")).display().to_string();
+        assert_eq!(run(&["digest", &trace, "--recorded", "-o", &out]).status, Some(0));
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_whyidle")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut all = pages("en");
+    for page in ["README.md", "docs/sql.md", "docs/export.md", "docs/recording.md"] {
+        all.insert(page.to_owned(), fs::read_to_string(root().join(page)).unwrap());
+    }
+    let mut ran = BTreeSet::new();
+    for (name, page) in all {
+        let is_sh = |language: &str| language == "console" || language == "sh" && name != "README.md";
+        let shown: String =
+            blocks(&page).into_iter().filter(|(language, _)| is_sh(language)).map(|block| block.1).collect();
+        for line in shown.lines().map(|line| line.trim_start_matches("$ ")) {
+            if line.split_whitespace().next() != Some("whyidle") {
+                continue;
+            }
+            let word = line.split_whitespace().nth(1).filter(|word| *word != "#").unwrap_or_default();
+            if let Some((_, test)) = ELSEWHERE.iter().find(|(command, _)| *command == word) {
+                let test = root().join("crates/whyidle/tests/it").join(test);
+                let source = fs::read_to_string(&test).unwrap_or_default();
+                assert!(source.contains(word), "{name}: {line}: {} does not run it", test.display());
+                continue;
+            }
+            if word == "tokenize" && !cfg!(feature = "feed") {
+                continue;
+            }
+            // `data.workers[=N]` may be asked without a value.
+            let line = line.split('[').next().unwrap();
+            if !ran.insert(line.to_owned()) {
+                continue;
+            }
+            let folder = stand_ins(digests.path());
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", line]).current_dir(folder.path()).env("PATH", &path).env("LC_ALL", "C");
+            let output = command.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{name}: {line}: {said}");
+        }
+    }
+    assert!(ran.len() > 40, "only {} commands were found: {ran:#?}", ran.len());
+}

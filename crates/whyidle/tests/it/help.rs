@@ -1,8 +1,11 @@
 //! Help, completions and the manual page.
 
-use crate::support::{LANGUAGES, printed, run};
+use unicode_width::UnicodeWidthStr;
 
-const SCREEN: (usize, usize) = (40, 100);
+use crate::support::{LANGUAGES, printed, run, whyidle};
+
+/// Lines and columns of a screen; the tests run the program on 80 columns.
+const SCREEN: (usize, usize) = (40, 80);
 
 #[test]
 fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
@@ -38,13 +41,56 @@ fn a_summary_fits_one_screen_and_so_does_every_line_of_the_help() {
         &["man"],
     ];
     for command in others.into_iter().chain(live) {
-        let summary = printed(&[command, &["-h"]].concat());
-        assert!(summary.lines().count() <= SCREEN.0, "{command:?}:\n{summary}");
-        let help = printed(&[command, &["--help"]].concat());
-        for line in summary.lines().chain(help.lines()) {
-            assert!(line.chars().count() <= SCREEN.1, "{command:?}: {line}");
+        for lang in LANGUAGES {
+            let summary = printed(&[command, &["-h", "--lang", lang]].concat());
+            assert!(summary.lines().count() <= SCREEN.0, "{command:?}:\n{summary}");
+            assert!(summary.contains("\n  whyidle"), "{command:?} shows no example:\n{summary}");
+            let help = printed(&[command, &["--help", "--lang", lang]].concat());
+            for line in summary.lines().chain(help.lines()) {
+                // A command to paste is never broken.
+                let is_command = line.starts_with("  whyidle ");
+                assert!(is_command || line.width() <= SCREEN.1, "{command:?}: {line}");
+            }
         }
     }
+}
+
+/// Chinese help has no English sentence, and English help no Chinese.
+#[test]
+fn help_is_in_one_language() {
+    let is_chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    for command in [&[][..], &["trace"], &["plan"], &["sweep"], &["history", "show"], &["man"]] {
+        for how in ["-h", "--help"] {
+            let [en, zh] = LANGUAGES.map(|lang| printed(&[command, &[how, "--lang", lang]].concat()));
+            assert!(!is_chinese(&en), "{en}");
+            let sections: Vec<&str> = zh.lines().filter(|line| !line.starts_with(' ')).collect();
+            for line in sections.iter().filter(|line| !line.is_empty()) {
+                assert!(is_chinese(line), "{command:?}: {line}");
+            }
+        }
+    }
+    // The locale decides where nothing is asked for.
+    let help = whyidle(&["trace", "-h"]).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+    assert!(is_chinese(&String::from_utf8(help.stdout).unwrap()));
+}
+
+#[test]
+fn one_name_is_one_thing() {
+    let help = |command: &str| printed(&[command, "--help"]);
+    // Which steps to read, and what stands before the number of one, are not of one name.
+    for command in ["bench", "compare", "fix", "sweep", "gate"] {
+        let help = help(command);
+        for (option, is_there) in
+            [("--step-prefix ", true), ("--loss-prefix ", true), ("--step ", false), ("--loss ", false)]
+        {
+            assert_eq!(help.contains(option), is_there, "{command}: {option}");
+        }
+        assert!(help.contains("10 or more"), "{command}: the least --steps");
+    }
+    for command in ["compare", "fix"] {
+        assert!(help(command).contains("6 or more"), "{command}: the least --pairs");
+    }
+    assert!(help("run").contains("--trace-stacks") && !help("run").contains(" --stacks"));
 }
 
 #[test]
@@ -79,6 +125,9 @@ fn the_manual_page_and_the_completions_are_there() {
         let completions = printed(&["completions", shell]);
         assert!(completions.contains("step-ms"), "{shell}");
     }
+    let manual = printed(&["man", "--lang", "zh"]);
+    assert!(manual.contains(".TH whyidle 1") && manual.contains("未开 profiler 时实测的单步耗时"));
+    assert!(printed(&["completions", "zsh", "--lang", "zh"]).contains("未开 profiler 时实测的单步耗时"));
 }
 
 #[test]

@@ -75,7 +75,10 @@ fn checked(newest: &str) -> (String, bool) {
     let program = env!("CARGO_BIN_EXE_whyidle");
     let done = Command::new("python3").arg(script).args([program, "--at-most", newest]).output();
     let done = done.expect("python3 runs");
-    (String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap(), done.status.success())
+    (
+        String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap(),
+        done.status.success(),
+    )
 }
 
 #[cfg(target_os = "linux")]

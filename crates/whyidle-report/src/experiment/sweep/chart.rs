@@ -119,7 +119,7 @@ pub(crate) fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
         }
         _ => Column::of(word("sweep-column-time"), rung, |tried| Some(catalog.time(tried.ns?))),
     };
-    let interval = Column::of("95 %".to_owned(), rung, |tried| {
+    let interval = Column::of(catalog.share(0.95), rung, |tried| {
         let (low, high) = tried.interval_ns?;
         let half = (high - low) as f64 / 2.0 / tried.ns?.max(1) as f64;
         // A wide interval is lopsided: half of it on either side would reach below nothing.
@@ -133,7 +133,7 @@ pub(crate) fn columns(rung: &Rung, catalog: &Catalog) -> Vec<Column> {
         })
     });
     let best = Column::of(word("sweep-column-best"), rung, |tried| {
-        Some(format!("{} ×", quantity::plain(tried.to_best?.ratio)))
+        Some(format!("{} ×", quantity::ratio(tried.to_best?.ratio)))
     });
     let busy = Column::of(word("sweep-column-busy"), rung, |tried| Some(catalog.share(tried.gpu?.resident)));
     let memory = Column::of(word("sweep-column-memory"), rung, |tried| {

@@ -7,7 +7,7 @@ use whyidle_experiment::sweep::kinds::{Kind, begins_at_none};
 use whyidle_experiment::sweep::knee::{Ratio, Reach, Shape};
 use whyidle_experiment::sweep::{Fate, Found, Rung, Sweep, Total, Tried, vary};
 
-use super::super::words::{disturbed, figure, per};
+use super::super::words::{disturbed, figure, per, times};
 
 /// From this ratio on it is said as a ratio, below as a share.
 const TIMES: f64 = 2.0;
@@ -62,9 +62,9 @@ fn name_at(rung: &Rung, position: usize) -> Message {
 fn with_ratio(bare: Message, within: Message, ratio: &Ratio) -> Message {
     match ratio.interval {
         Some((low, high)) => {
-            within.with("times", figure(ratio.ratio)).with("low", figure(low)).with("high", figure(high))
+            within.with("times", times(ratio.ratio)).with("low", times(low)).with("high", times(high))
         }
-        None => bare.with("times", figure(ratio.ratio)),
+        None => bare.with("times", times(ratio.ratio)),
     }
 }
 
@@ -93,7 +93,7 @@ fn one(rung: &Rung, sweep: &Sweep) -> Vec<Message> {
                 let message = if ratio(tried) < TIMES {
                     Message::new("sweep-slower").share("share", ratio(tried) - 1.0)
                 } else {
-                    Message::new("sweep-slower-times").with("times", figure(ratio(tried)))
+                    Message::new("sweep-slower-times").with("times", times(ratio(tried)))
                 };
                 message.message("value", in_sentence(tried)).message("per", per(rung.per))
             }));

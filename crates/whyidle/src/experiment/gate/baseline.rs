@@ -11,7 +11,7 @@ use whyidle_observe::surroundings::commit_of;
 
 use super::super::unusable;
 use crate::UNREADABLE;
-use crate::output::Output;
+use crate::output::{Output, io_reason};
 
 /// Runs of a commit that are looked at.
 const MOST_OF_COMMIT: usize = 20;
@@ -111,7 +111,7 @@ impl Search<'_> {
 /// Why a file is no baseline.
 fn reason(error: &DocumentError) -> Message {
     match error {
-        DocumentError::Io(error) => Message::new("io-other").name("reason", error.to_string()),
+        DocumentError::Io(error) => io_reason(error),
         DocumentError::NotJson { line } => Message::new("cli-gate-file-json").count("line", *line),
         DocumentError::OtherSchema { schema: Some(schema) } => {
             Message::new("cli-gate-file-schema").name("schema", schema)

@@ -26,7 +26,7 @@ mod linux {
     use super::super::{bench, open, open_to_read, places, running, unusable};
     use super::baseline::Search;
     use super::options::{GateFormat, GateOptions, MetricName};
-    use crate::output::Output;
+    use crate::output::{Output, io_reason};
     use crate::page::Page;
     use crate::{REACHED, REFUSED, UNREADABLE, document};
 
@@ -201,7 +201,8 @@ mod linux {
         let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
         if let Err(error) = written {
             let _ = std::fs::remove_file(&beside);
-            let error = Message::new("cli-not-written").name("path", shown).name("reason", error.to_string());
+            let error =
+                Message::new("cli-not-written").name("path", shown).message("reason", io_reason(&error));
             output.error(&error, None);
             return Err(UNREADABLE);
         }
