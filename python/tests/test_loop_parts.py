@@ -270,6 +270,14 @@ def test_ranks_meet_at_a_step(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("note", [b"", b"\xff\xfe", b"1e9\n", b"{}", b"9" * 10_000, b"5\n" + b"x" * (1 << 20), b"-3\n"])
+def test_a_note_that_names_no_step_starts_no_trace(tmp_path, note):
+    meeting = Meeting(tmp_path, Ranks(1, 2, 1, 2))
+    (tmp_path / "trace-at").write_bytes(note)
+    meeting._looked_ns = -(10**18)
+    assert [step for step in range(100, 104) if meeting.is_now(step)] == []
+
+
 def test_descriptions_are_added_to(tmp_path):
     path = tmp_path / "recording.json"
     path.write_text(json.dumps({"gpu": "the sampler's", "future": [1], "missing": [{"what": "a"}], "world": 3}))

@@ -17,6 +17,7 @@ _NOTICE_FAR_NS = 10 * 10**9
 _FEWEST = 4
 #: How often others look.
 _LOOK_NS = 50_000_000
+_LONGEST = 32
 
 
 class Meeting:
@@ -63,7 +64,9 @@ class Meeting:
             return
         self._looked_ns = now
         try:
-            self._at = int(self._file.read_text())
+            with self._file.open() as file:
+                # Others may write there too: no more than a step's number is read.
+                self._at = int(file.read(_LONGEST))
         except (OSError, ValueError):
             return
 
