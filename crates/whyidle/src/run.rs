@@ -44,7 +44,8 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
         Err(error) => {
             let program = options.command.first().cloned().unwrap_or_default();
             let reason = io_reason(&error);
-            let error = Message::new("cli-live-not-started").name("program", program).message("reason", reason);
+            let error =
+                Message::new("cli-live-not-started").name("program", program).message("reason", reason);
             output.error(&error, None);
             return UNREADABLE;
         }

@@ -56,7 +56,8 @@ fn bench(options: &BenchOptions, output: &Output) -> Result<u8, u8> {
     if let Some(path) = options.append.as_ref().filter(|_| run.steady.is_some()) {
         let shown = path.display().to_string();
         if let Err(error) = append(path, &run, output) {
-            let error = Message::new("cli-not-written").name("path", shown).message("reason", io_reason(&error));
+            let error =
+                Message::new("cli-not-written").name("path", shown).message("reason", io_reason(&error));
             output.error(&error, None);
             return Err(UNREADABLE);
         }

@@ -201,7 +201,8 @@ mod linux {
         let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
         if let Err(error) = written {
             let _ = std::fs::remove_file(&beside);
-            let error = Message::new("cli-not-written").name("path", shown).message("reason", io_reason(&error));
+            let error =
+                Message::new("cli-not-written").name("path", shown).message("reason", io_reason(&error));
             output.error(&error, None);
             return Err(UNREADABLE);
         }
