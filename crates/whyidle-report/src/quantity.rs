@@ -171,7 +171,7 @@ pub(crate) fn share(share: f64) -> Quantity {
 pub(crate) fn share_in_column(share: f64) -> Quantity {
     let percent = share * 100.0;
     let value =
-        if percent > 0.0 && percent < 0.5 { "<1".to_owned() } else { format!("{:.0}", percent.max(0.0)) };
+        if percent > 0.0 && percent <= 0.5 { "<1".to_owned() } else { format!("{:.0}", percent.max(0.0)) };
     Quantity { value, unit: "unit-percent" }
 }
 
@@ -268,7 +268,8 @@ mod tests {
         // One nanosecond of a step of 188 ms is there, and time and share both say so.
         assert_eq!(share_in_column(1.0 / 188e6).value, "<1");
         assert_eq!(shown(&time_like(1, 188_000_000)), "<0.1 ms");
-        assert_eq!(share_in_column(0.005).value, "1");
+        // A half is rounded to the even number: to none.
+        assert_eq!((share_in_column(0.005).value, share_in_column(0.0051).value), ("<1".into(), "1".into()));
         assert_eq!(share_in_column(0.693).value, "69");
         assert_eq!(share_in_column(0.0).value, "0");
     }

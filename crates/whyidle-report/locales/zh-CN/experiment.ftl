@@ -8,7 +8,7 @@ bench-basis-printed-steps = { $count ->
    *[other] 单步按带步号的输出行的到达时间计时：每 { $count } 步一行，看不到单独的一步。
 }
 bench-basis-printed-times = 单步耗时取自程序自己打印的数值。
-bench-basis-batches = 没有看到训练步；这是DataLoader worker 交付相邻两个 batch 的平均间隔。
+bench-basis-batches = 没有看到训练步；这是 DataLoader worker 交付相邻两个 batch 的平均间隔。
 bench-basis-whole = 没有看到训练步；这是整个程序从启动到结束的时间。
 bench-basis-recorded = 单步耗时取自采样记录。
 

@@ -106,7 +106,7 @@ plan-flags-title = { $framework } 的写法
 
 ## 经验法则
 
-plan-rules-title = 经验法则，由以上数字推出 （+ 表示这里值得用）
+plan-rules-title = 经验法则，由以上数字推出（+ 表示这里值得用）
 plan-rule-checkpointing = 激活重计算能省 { $saves }，代价是多 { $price } 的计算。显存紧张且激活值超过约 40% 时才值得；这里占 { $share }（{ $activations }）。
 plan-rule-eight-bit = 8-bit 优化器状态每卡省 { $saves }，占显存的 { $share }。只有用了才放得下时才值得。
 plan-rule-zero = ZeRO-2 比 ZeRO-1 多省 { $saves }，但每个 micro-batch 都要归约，每步多传 { $extra }：这里要 { $here }，走 PCIe 4 要 { $pcie }。所以有 NVLink 用 ZeRO-2，走 PCIe 用 ZeRO-1。
