@@ -15,7 +15,7 @@ use crate::process::{self, Watched};
 use crate::stacks::{PySpy, Sighting, StackSource, ThreadStack, source_line};
 use crate::system::System;
 use crate::tree::{Member, Role, Shown, Tree, children};
-use crate::{About, Missing, Recorder};
+use crate::{About, Missing, Recorder, redact};
 
 /// Processes sampled at most; a program with more of them is watched in part.
 const MOST_WATCHED: usize = 256;
@@ -475,7 +475,7 @@ impl Watch {
         let process = |member: &Member| {
             json!({
                 "pid": member.pid, "ppid": member.ppid, "started": member.started, "name": member.name,
-                "command": member.command, "role": member.role.id(), "rank": member.number("RANK"), "local_rank": member.number("LOCAL_RANK"),
+                "command": redact::command(&member.command), "role": member.role.id(), "rank": member.number("RANK"), "local_rank": member.number("LOCAL_RANK"),
                 "gpu_files": member.gpu_files, "environment": member.environment,
             })
         };
