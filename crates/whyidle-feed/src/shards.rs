@@ -219,6 +219,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_state_of_others_leads_out_of_no_folder() -> Result<(), Box<dyn std::error::Error>> {
+        let outer = tempfile::tempdir()?;
+        let folder = outer.path().join("tokens");
+        fs::create_dir(&folder)?;
+        fs::write(outer.path().join("mine"), [0; 4])?;
+        let lengths = outer.path().join("mine.lengths");
+        fs::write(&lengths, [0; 4])?;
+        for (name, tokens) in [("../mine", 2), ("x/../../mine", 2), ("tokens-00000.bin", u64::MAX)] {
+            let whole = ShardFacts { name: name.to_owned(), tokens, documents: 1, sha256: String::new() };
+            let mut shards = Shards::new(&folder, Format::Megatron, Width::Uint16, Some(2));
+            assert!(matches!(shards.resume(vec![whole], None), Err(FeedError::Lost { .. })), "{name}");
+            shards.forget();
+        }
+        assert!(lengths.exists());
+        let begun = Begun { number: 0, tokens: u64::MAX, documents: u64::MAX };
+        let mut shards = Shards::new(&folder, Format::Megatron, Width::Uint16, Some(2));
+        assert!(matches!(shards.resume(Vec::new(), Some(begun)), Err(FeedError::Lost { .. })));
+        Ok(())
+    }
+
+    #[test]
     fn what_a_kill_left_of_closed_files_is_removed() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let name = name(0, true);
