@@ -5,7 +5,7 @@ use whyidle_readers::documents::{Documents, Field, Kind, Reading};
 use whyidle_readers::progress::printed::Words;
 use whyidle_readers::{Format, ParserChoice, ReadOptions};
 
-use crate::place::{empty, with_file};
+use super::place::{empty, with_file};
 
 /// A trace, by either parser: what one reads, the other does too.
 pub fn trace(bytes: &[u8]) {

@@ -8,7 +8,7 @@ use whyidle_feed::formats::Format;
 use whyidle_readers::documents::{Field, Reading};
 use whyidle_readers::settings::{self, Form};
 
-use crate::place::{empty, path, with_file};
+use super::place::{empty, path, with_file};
 
 /// A program's settings file, in which one value is read and changed. First line: where it stands.
 pub fn edits(bytes: &[u8]) {

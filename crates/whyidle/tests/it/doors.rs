@@ -59,7 +59,8 @@ fn breaks(door: &fuzz::Door, bytes: &[u8]) -> bool {
 /// `WHYIDLE_DAMAGE` asks for more of it. What breaks a door is kept in the folder for tests' files, and named.
 #[test]
 fn damaged_corpora_are_let_in_or_refused() {
-    let turns: usize = std::env::var("WHYIDLE_DAMAGE").ok().and_then(|turns| turns.parse().ok()).unwrap_or(12);
+    let turns: usize =
+        std::env::var("WHYIDLE_DAMAGE").ok().and_then(|turns| turns.parse().ok()).unwrap_or(12);
     let mut broken = Vec::new();
     for door in fuzz::DOORS {
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
