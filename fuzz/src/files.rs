@@ -5,7 +5,7 @@ use whyidle_readers::documents::{Documents, Field, Kind, Reading};
 use whyidle_readers::progress::printed::Words;
 use whyidle_readers::{Format, ParserChoice, ReadOptions};
 
-use super::place::{empty, with_file};
+use super::place::{asked, empty, with_file};
 
 /// A trace, by either parser: what one reads, the other does too.
 pub fn trace(bytes: &[u8]) {
@@ -25,9 +25,7 @@ pub fn trace(bytes: &[u8]) {
 pub fn verdict(bytes: &[u8]) {
     with_file("anything", bytes, |path| {
         for command in ["trace", "diagnose"] {
-            let said = whyidle::captured(
-                ["whyidle".into(), command.into(), path.into()].map(std::ffi::OsString::from),
-            );
+            let said = asked(&[command], path);
             assert!(
                 said.status == 0 || said.error.is_some() || !said.out.is_empty(),
                 "{command} says nothing"
@@ -139,8 +137,7 @@ pub fn recording(bytes: &[u8]) {
 /// Digests of ranks, as `merge` takes them from other machines.
 pub fn digest(bytes: &[u8]) {
     with_file("digest", bytes, |path| {
-        let _ =
-            whyidle::captured(["whyidle".into(), "merge".into(), path.into()].map(std::ffi::OsString::from));
+        let _ = asked(&["merge"], path);
     });
 }
 

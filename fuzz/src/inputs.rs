@@ -8,7 +8,7 @@ use whyidle_feed::formats::Format;
 use whyidle_readers::documents::{Field, Reading};
 use whyidle_readers::settings::{self, Form};
 
-use super::place::{empty, path, with_file};
+use super::place::{asked, empty, path, with_file};
 
 /// A program's settings file, in which one value is read and changed. First line: where it stands.
 pub fn edits(bytes: &[u8]) {
@@ -29,9 +29,7 @@ pub fn model(bytes: &[u8]) {
     let _ = whyidle_planner::parse_gpus(&text);
     if whyidle_planner::from_config(&text).is_ok() {
         with_file("config.json", bytes, |path| {
-            let plan = ["whyidle", "plan", "--gpu", "h200", "--seq", "64", "--batch", "2", "--config"]
-                .map(std::ffi::OsString::from);
-            let _ = whyidle::captured(plan.into_iter().chain([path.into()]));
+            let _ = asked(&["plan", "--gpu", "h200", "--seq", "64", "--batch", "2", "--config"], path);
         });
     }
 }

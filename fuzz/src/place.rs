@@ -1,5 +1,6 @@
 //! A folder of this thread for what can be read by its path only.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -26,4 +27,9 @@ pub(crate) fn empty(name: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     path
+}
+
+/// What the program says to a command about a file.
+pub(crate) fn asked(command: &[&str], path: &Path) -> whyidle::Captured {
+    whyidle::captured(command.iter().map(OsString::from).chain([path.into()]))
 }
