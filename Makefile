@@ -13,7 +13,7 @@ TEST_PYTHON := $(VENV)/bin/python
 PACKAGING := $(CURDIR)/target/package-venv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-experiments bench-tokenize bench-feed bench-feed-gpu bench-watch package book accept
+.PHONY: help demo test test-fast test-python test-report test-fleet examples lint bench bench-plan bench-ranks bench-memory bench-history bench-watching bench-agent bench-fix bench-experiments bench-tokenize bench-feed bench-feed-gpu bench-watch package book accept fuzz advisories
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,16 @@ test-fast: ## every test, without the lints; without PyTorch some say that they 
 lint: ## formatting and clippy, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES) -- --deny warnings
+
+fuzz: ## each door of fuzz/ for TIME seconds (default 60), one after the other; TARGET=NAME for one; needs cargo-fuzz
+	@cd fuzz && for name in $(or $(TARGET),$$(ls corpus)); do \
+		echo "> $$name"; \
+		mkdir -p target/found/$$name && \
+		$(CARGO) fuzz run --sanitizer none --fuzz-dir . $$name target/found/$$name corpus/$$name -- \
+			-max_total_time=$(or $(TIME),60) -timeout=20 -rss_limit_mb=3000 -max_len=65536 -print_final_stats=1 || exit 1; done
+
+advisories: ## versions that were yanked, and advisories against them; says so where it cannot look
+	python3 tests/advisories/advisories.py
 
 bench: ## speed, memory and ratios to other tools; results go to bench/results
 	bench/run.sh

@@ -66,8 +66,9 @@ fn moment((year, month, day): (i64, i64, i64), (hour, minute, second): (i64, i64
         (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
     let found = days(year, month, day);
     // The 31st of a shorter month is none.
-    (fits && date(found) == (year, month, day))
-        .then(|| (found * DAY + hour * 3_600 + minute * 60 + second) * SECOND)
+    let is_day = fits && date(found) == (year, month, day);
+    // Years far away have no ns in 64 bits.
+    is_day.then(|| (found * DAY + hour * 3_600 + minute * 60 + second).checked_mul(SECOND))?
 }
 
 /// A moment as people write it, in UTC: `2026-11-30T03:10`, `2026-11-30 03:10:20Z`, a folder's name, or `03:10` – the

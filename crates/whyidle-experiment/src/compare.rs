@@ -8,7 +8,7 @@ use whyidle_observe::clock;
 use crate::comparison::{Comparison, Finish, Per};
 use crate::history::{History, HistoryError, Kind};
 use crate::measure::{MeasureError, Status, Wanted, measure};
-use crate::result::{Ended, Run};
+use crate::result::{Ended, Run, without_secrets};
 use crate::stats::paired::{Effect, Plan, b_first};
 
 /// Fewer steps of the other program are never asked for.
@@ -81,8 +81,8 @@ pub fn compare(
         ..Comparison::default()
     };
     for (side, wanted) in [&mut comparison.a, &mut comparison.b].into_iter().zip(&programs.sides) {
-        (side.command, side.environment) = (wanted.command.clone(), wanted.environment.clone());
-        side.tries.clone_from(&wanted.tries);
+        (side.command, side.environment, side.tries) =
+            without_secrets(&wanted.command, &wanted.environment, &wanted.tries);
     }
     let id = history.begin(Kind::Comparison, comparison.began, comparison.shown(), &comparison)?;
     let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];

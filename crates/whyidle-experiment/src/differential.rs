@@ -291,7 +291,7 @@ mod running {
     use std::path::Path;
 
     use whyidle_observe::captured::Requests;
-    use whyidle_observe::clock;
+    use whyidle_observe::{clock, redact};
 
     use super::{Differential, Feed};
     use crate::compare::{CompareError, log};
@@ -315,7 +315,7 @@ mod running {
     ) -> Result<(i64, Differential), CompareError> {
         let mut found = Differential {
             began: clock::now_ns(),
-            command: wanted.command.clone(),
+            command: redact::command(&wanted.command),
             ..Differential::default()
         };
         let id = history.begin(Kind::Differential, found.began, found.shown(), &found)?;

@@ -20,7 +20,7 @@ use whyidle_readers::{recording, samples};
 
 use crate::follow::Follower;
 use crate::progress::{Seen, Series};
-use crate::result::{Basis, Ended, GpuUse, Others, Place, Run};
+use crate::result::{Basis, Ended, GpuUse, Others, Place, Run, without_secrets};
 use crate::stats::steady::{Stalls, Steady, steady};
 use crate::tries::Try;
 use crate::written::Watched;
@@ -226,11 +226,12 @@ pub fn measure(
         Some((losses, path)) => (losses, Some(path.display().to_string())),
         None => (seen.losses(), None),
     };
+    let (command, environment, tries) = without_secrets(&wanted.command, &wanted.environment, &wanted.tries);
     let mut run = Run {
         began,
         wall_ns: wall,
-        command: wanted.command.clone(),
-        environment: wanted.environment.clone(),
+        command,
+        environment,
         dir: dir.display().to_string(),
         place: placed(place, &summary, seen),
         printed_samples_per_s: seen.rate(|line| line.samples_per_s),
@@ -244,7 +245,7 @@ pub fn measure(
         others: of_others(others, &recorded),
         log: Some(wanted.log.display().to_string()),
         hook_errors: seen.hook_errors(),
-        tries: wanted.tries.clone(),
+        tries,
         tried: follower.tried(),
         added,
         steps_per_figure: 1,

@@ -8,7 +8,7 @@ use whyidle_readers::progress::tries::Tried;
 
 use crate::stats::losses::{self, Point};
 use crate::stats::steady::Steady;
-use crate::tries::Try;
+use crate::tries::{self, Try};
 
 /// How the time of a step was told, the surest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -304,18 +304,54 @@ impl Run {
     }
 }
 
-/// A command as one would type it, and in brackets what is tried in it.
+/// What may be kept of a command, of the variables set for it and of what is tried in it: all but their secrets.
+#[must_use]
+pub fn without_secrets(
+    command: &[String],
+    environment: &BTreeMap<String, String>,
+    tries: &[Try],
+) -> (Vec<String>, BTreeMap<String, String>, Vec<Try>) {
+    let variable = |(name, value): (&String, &String)| (name.clone(), hidden(name, value));
+    let tried = |tried: &Try| {
+        let name = tried.name.strip_prefix(tries::VARIABLE).unwrap_or(&tried.name);
+        Try::new(&tried.name, hidden(name, &tried.value))
+    };
+    let environment = environment.iter().map(variable).collect();
+    (bared(command), environment, tries.iter().map(tried).collect())
+}
+
+#[cfg(target_os = "linux")]
+use whyidle_observe::redact::{command as bared, variable as hidden};
+
+/// Elsewhere no program is run, and what is read was kept by one that hides secrets.
+#[cfg(not(target_os = "linux"))]
+fn bared(command: &[String]) -> Vec<String> {
+    command.to_vec()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hidden(_: &str, value: &str) -> String {
+    value.to_owned()
+}
+
+/// A command as one would type it, and in brackets what is tried in it; without secrets.
 #[must_use]
 pub fn shown(command: &[String], environment: &BTreeMap<String, String>, tries: &[Try]) -> String {
-    // What was given as one text is shown as that text.
-    let words: Vec<String> = match command {
-        [shell, flag, text] if shell == "sh" && flag == "-c" => vec![text.clone()],
-        words => words.iter().map(|word| quoted(word)).collect(),
-    };
+    let (command, environment, tries) = without_secrets(command, environment, tries);
     let set = environment.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let tried: Vec<String> = tries.iter().map(Try::to_string).collect();
     let tried = (!tried.is_empty()).then(|| format!("[{}]", tried.join(" ")));
-    set.chain(words).chain(tried).collect::<Vec<_>>().join(" ")
+    set.chain([typed(&command)]).chain(tried).collect::<Vec<_>>().join(" ")
+}
+
+/// A command that holds no secrets as one would type it: one of whyidle's own.
+#[must_use]
+pub fn typed(command: &[String]) -> String {
+    // What was given as one text is shown as that text.
+    match command {
+        [shell, flag, text] if shell == "sh" && flag == "-c" => text.clone(),
+        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+    }
 }
 
 fn quoted(word: &str) -> String {
@@ -373,5 +409,16 @@ mod tests {
             shown(&words(&["sh", "-c", "python t.py | cat"]), &BTreeMap::new(), &[]),
             "python t.py | cat"
         );
+        let (command, set) =
+            (words(&["t.py", "--api-key", "X"]), [("MY_TOKEN".to_owned(), "Y".to_owned())].into());
+        let tries = [Try::new("env:HF_TOKEN", "Z"), Try::new("workers", 8)];
+        let text = shown(&command, &set, &tries);
+        assert_eq!(
+            text,
+            "MY_TOKEN='[redacted]' t.py --api-key '[redacted]' [env:HF_TOKEN=[redacted] workers=8]"
+        );
+        // What was kept is shown as what is given again: a gate finds its runs by it.
+        let (command, set, tries) = without_secrets(&command, &set, &tries);
+        assert_eq!(shown(&command, &set, &tries), text);
     }
 }

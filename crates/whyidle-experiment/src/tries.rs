@@ -48,7 +48,7 @@ pub struct Known {
 /// The variable of PyTorch's allocator.
 const ALLOCATOR: &str = "PYTORCH_CUDA_ALLOC_CONF";
 /// Changes of the environment.
-const VARIABLE: &str = "env:";
+pub(crate) const VARIABLE: &str = "env:";
 
 macro_rules! known {
     ($($name:literal $stage:ident $takes:expr),* $(,)?) => {

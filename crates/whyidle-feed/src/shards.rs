@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::FeedError;
 use crate::encode::Encoded;
 use crate::formats::{Format, Width, write_index};
-use crate::places::{name, partial, sync, write_whole};
+use crate::places::{is_ours, name, partial, sync, write_whole};
 use crate::settings::hex;
 use crate::state::{Begun, ShardFacts};
 
@@ -55,7 +55,8 @@ impl Shards {
         for facts in &whole {
             let path = self.folder.join(&facts.name);
             let bytes = path.metadata().map(|file| file.len()).unwrap_or(0);
-            if bytes != facts.tokens * self.width.bytes() as u64 {
+            // Others may have written the state: no name of theirs leads out of the folder.
+            if !is_ours(&facts.name) || Some(bytes) != facts.tokens.checked_mul(self.width.bytes() as u64) {
                 return Err(FeedError::Lost { path });
             }
         }
@@ -73,13 +74,14 @@ impl Shards {
             // It got its name, and the state was not written any more.
             fs::rename(&full, &path).map_err(FeedError::write(&path))?;
         }
-        let bytes = begun.tokens * self.width.bytes() as u64;
+        let bytes = begun.tokens.checked_mul(self.width.bytes() as u64).ok_or_else(lost)?;
         let (file, sha256) = cut(&path, bytes).map_err(|_| lost())?;
         let lengths = match self.format {
             Format::Raw => None,
             Format::Megatron => {
                 let path = self.folder.join(lengths_of(&name));
-                let (file, _) = cut(&path, begun.documents * 4).map_err(|_| FeedError::Lost { path })?;
+                let bytes = begun.documents.checked_mul(4).ok_or_else(lost)?;
+                let (file, _) = cut(&path, bytes).map_err(|_| FeedError::Lost { path })?;
                 Some(BufWriter::new(file))
             }
         };
@@ -215,6 +217,27 @@ fn cut(path: &Path, bytes: u64) -> io::Result<(File, Sha256)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_of_others_leads_out_of_no_folder() -> Result<(), Box<dyn std::error::Error>> {
+        let outer = tempfile::tempdir()?;
+        let folder = outer.path().join("tokens");
+        fs::create_dir(&folder)?;
+        fs::write(outer.path().join("mine"), [0; 4])?;
+        let lengths = outer.path().join("mine.lengths");
+        fs::write(&lengths, [0; 4])?;
+        for (name, tokens) in [("../mine", 2), ("x/../../mine", 2), ("tokens-00000.bin", u64::MAX)] {
+            let whole = ShardFacts { name: name.to_owned(), tokens, documents: 1, sha256: String::new() };
+            let mut shards = Shards::new(&folder, Format::Megatron, Width::Uint16, Some(2));
+            assert!(matches!(shards.resume(vec![whole], None), Err(FeedError::Lost { .. })), "{name}");
+            shards.forget();
+        }
+        assert!(lengths.exists());
+        let begun = Begun { number: 0, tokens: u64::MAX, documents: u64::MAX };
+        let mut shards = Shards::new(&folder, Format::Megatron, Width::Uint16, Some(2));
+        assert!(matches!(shards.resume(Vec::new(), Some(begun)), Err(FeedError::Lost { .. })));
+        Ok(())
+    }
 
     #[test]
     fn what_a_kill_left_of_closed_files_is_removed() -> Result<(), Box<dyn std::error::Error>> {

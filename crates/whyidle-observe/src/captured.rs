@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -81,6 +81,7 @@ impl Captured {
         starting.args(arguments).process_group(0).stdin(Stdio::null());
         starting.stdout(Stdio::piped()).stderr(Stdio::piped());
         starting.envs(start.environment.iter().map(|(name, value)| (name, value)));
+        ends_with_this_process(&mut starting);
         let mut child = starting.spawn()?;
         let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?)
             .ok_or_else(|| io::Error::other("process 0"))?;
@@ -158,6 +159,16 @@ impl Drop for Captured {
             let _ = kill_process_group(self.group, Signal::KILL);
             let _ = self.child.wait();
         }
+    }
+}
+
+/// Where the watcher is killed, nobody else would end what it measures, or give the GPU back.
+fn ends_with_this_process(starting: &mut Command) {
+    let ask = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
+    // SAFETY: between fork and exec only what is safe in a signal handler may be called; this is one system call.
+    #[expect(unsafe_code, reason = "the program itself has to ask for it, before it is what was asked for")]
+    unsafe {
+        starting.pre_exec(ask);
     }
 }
 

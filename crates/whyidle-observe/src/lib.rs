@@ -22,6 +22,7 @@
 pub mod captured;
 pub mod check;
 pub mod clock;
+pub mod ending;
 pub mod gpu;
 pub mod hook;
 mod jobs;

@@ -20,6 +20,8 @@ use crate::Scratch;
 const HEADER: usize = 40;
 /// The bit of a request that asks for activities.
 const ACTIVITIES: i32 = 2;
+/// Programs that are remembered: those of a whole node of 8 GPUs, with all their children, are fewer.
+const MOST_CLIENTS: usize = 4_096;
 /// The name that clients look for.
 const NAME: &str = "dynolog";
 
@@ -149,6 +151,15 @@ fn serve(socket: &UnixDatagram, state: &Mutex<State>, stop: &AtomicBool) {
     }
 }
 
+/// The answers to datagrams that come one after the other, with a trace asked of process 42. For tests: no socket.
+#[doc(hidden)]
+pub fn answers<'a>(datagrams: impl Iterator<Item = &'a [u8]>) -> Vec<Option<Vec<u8>>> {
+    let mut state = State::default();
+    let wanted = configuration(Path::new("/tmp/trace.json"), Wanted { steps: 3, stacks: false });
+    state.pending.insert(42, wanted);
+    datagrams.map(|datagram| answer(datagram, &mut state)).collect()
+}
+
 /// The answer to a datagram; `None` to one that makes no sense.
 fn answer(datagram: &[u8], state: &mut State) -> Option<Vec<u8>> {
     let size = u64::from_le_bytes(datagram.get(..8)?.try_into().ok()?);
@@ -163,8 +174,11 @@ fn answer(datagram: &[u8], state: &mut State) -> Option<Vec<u8>> {
                 .map_while(|at| u32::try_from(number(16 + 4 * at)?).ok())
                 .collect();
             let pid = *pids.first()?;
-            let client = state.clients.entry(pid).or_default();
-            client.polls += 1;
+            let is_full = state.clients.len() >= MOST_CLIENTS && !state.clients.contains_key(&pid);
+            if is_full {
+                return None;
+            }
+            state.clients.entry(pid).or_default().polls += 1;
             let config = if wants & ACTIVITIES != 0 { state.pending.remove(&pid) } else { None };
             if config.is_some() {
                 state.delivered.insert(pid, Instant::now());
@@ -246,6 +260,19 @@ mod tests {
             assert_eq!(answer(datagram, &mut state), None);
         }
         assert!(state.clients.is_empty());
+    }
+
+    #[test]
+    fn no_more_programs_are_remembered_than_a_node_has() {
+        let mut state = State::default();
+        for pid in 1..=10_000 {
+            answer(&request(2, &[pid]), &mut state);
+        }
+        assert_eq!(state.clients.len(), MOST_CLIENTS);
+        assert!(
+            answer(&request(2, &[1]), &mut state).is_some()
+                && answer(&request(2, &[9_999]), &mut state).is_none()
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::node::{Round, StackRow};
 use crate::stacks::{Sighting, ThreadStack};
-use crate::{Missing, clock, gpu, process, system};
+use crate::{Missing, clock, gpu, process, redact, system};
 
 /// Schema of `recording.json`.
 const SCHEMA: &str = "whyidle.recording/1";
@@ -292,7 +292,7 @@ impl Recorder {
     pub fn describe(&mut self, about: &About) -> io::Result<()> {
         let mut value = Map::new();
         value.insert("schema".to_owned(), json!(SCHEMA));
-        value.insert("command".to_owned(), json!(about.command));
+        value.insert("command".to_owned(), json!(redact::command(&about.command)));
         value.insert("pids".to_owned(), json!(about.pids));
         value.insert("missing".to_owned(), about.missing.iter().map(Missing::to_json).collect());
         value.extend(about.more.clone());

@@ -1,7 +1,10 @@
 //! Python stacks of a running process, without stopping it.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 use py_spy::config::{LineNo, LockingStrategy};
 use py_spy::{Config, PythonSpy};
@@ -69,7 +72,7 @@ impl StackSource for PySpy {
         }
         let Some(mut reader) = self.processes.remove(&pid) else { return Err(String::new()) };
         let traces = match &mut reader {
-            Reader::Own(spy) => spy.get_stack_traces().map_err(in_words),
+            Reader::Own(spy) => guarded(|| spy.get_stack_traces()),
             Reader::Fork(parent, names) => self.as_fork(pid, *parent, names),
         };
         self.processes.insert(pid, reader);
@@ -104,10 +107,10 @@ impl PySpy {
         let own = (spy.pid, std::mem::replace(&mut spy.process, process));
         spy.pid = target;
         swap(spy);
-        let traces = spy.get_stack_traces();
+        let traces = guarded(|| spy.get_stack_traces());
         swap(spy);
         (spy.pid, spy.process) = own;
-        traces.map_err(in_words)
+        traces
     }
 }
 
@@ -120,7 +123,36 @@ fn open(pid: u32) -> Result<PythonSpy, String> {
         ..Config::default()
     };
     let pid = remoteprocess::Pid::try_from(pid).map_err(|_| String::new())?;
-    PythonSpy::new(pid, &config).map_err(in_words)
+    guarded(|| PythonSpy::new(pid, &config))
+}
+
+thread_local! {
+    /// A panic of this thread is held back.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Lets py-spy read another process's memory. What lies there is that process's: where the library takes for granted what
+/// is not so, it panics, and that process has no stacks. It needs a build that unwinds.
+fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    read: impl FnOnce() -> Result<T, E>,
+) -> Result<T, String> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let tell = std::panic::take_hook();
+        // Nobody needs to read where in the library it was.
+        std::panic::set_hook(Box::new(move |about| {
+            if !GUARDED.get() {
+                tell(about);
+            }
+        }));
+    });
+    GUARDED.set(true);
+    let read = catch_unwind(AssertUnwindSafe(read));
+    GUARDED.set(false);
+    match read {
+        Ok(read) => read.map_err(in_words),
+        Err(_) => Err("py-spy gave up on it".to_owned()),
+    }
 }
 
 /// An error with its causes, the innermost last.
@@ -184,6 +216,14 @@ mod tests {
         assert_eq!(source_line(std::process::id(), &file.to_string_lossy(), 9), None);
         assert_eq!(source_line(std::process::id(), "<string>", 1), None);
         Ok(())
+    }
+
+    #[test]
+    fn where_the_library_gives_up_there_are_no_stacks() {
+        let panics = || -> Result<(), String> { panic!("unexpected memory") };
+        assert_eq!(guarded(panics), Err("py-spy gave up on it".to_owned()));
+        // Whoever is the first process, it may not be looked into, or is no Python.
+        assert!(PySpy::default().stacks(1, None).is_err_and(|words| !words.is_empty()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::gpu::Gpus;
+use crate::redact;
 
 /// The locks of an experiment.
 #[derive(Debug)]
@@ -28,7 +29,8 @@ impl Turn {
     /// # Errors
     /// Where another experiment has one of them, or no lock can be made.
     pub fn take(gpus: &[String], about: &str) -> Result<Self, NoTurn> {
-        Self::take_in(&folder(), gpus, about)
+        // Everybody may read it.
+        Self::take_in(&folder(), gpus, &redact::text(about))
     }
 
     fn take_in(folder: &Path, gpus: &[String], about: &str) -> Result<Self, NoTurn> {

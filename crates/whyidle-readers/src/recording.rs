@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
@@ -175,6 +176,9 @@ fn is_newer(schema: &str) -> bool {
     number.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number > KNOWN)
 }
 
+/// No description is read beyond this, bytes: the steps of weeks take less.
+const LARGEST: u64 = 64 << 20;
+
 /// Reads one such file.
 ///
 /// # Errors
@@ -184,7 +188,11 @@ pub fn read_file(path: &Path) -> Result<Recording, ReadError> {
     if path.exists() && !path.is_file() {
         return Err(ReadError::NotATrace { path, found: Found::Binary });
     }
-    let text = fs::read(&path).map_err(|error| ReadError::io(&path, error))?;
+    let mut text = Vec::new();
+    let read = fs::File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text));
+    if read.map_err(|error| ReadError::io(&path, error))? as u64 > LARGEST {
+        return Err(ReadError::Unreadable { path, byte: LARGEST });
+    }
     match serde_json::from_slice::<Value>(&text) {
         Ok(value) if value.is_object() => match from_json(&value) {
             Recording { schema: Some(schema), .. } if is_newer(&schema) => {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -13,14 +13,12 @@ use flate2::write::GzEncoder;
 /// # Errors
 /// Where `make` fails, or the name cannot be given; nothing stays behind then.
 pub fn place<E: From<io::Error>>(path: &Path, make: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A link stands for what it points to: replacing the link would leave that as it was.
     let special = |path: &Path| path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
     if special(path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a folder").into());
     }
-    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    let beside = beside(path).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let placed = make(&beside).and_then(|()| Ok(std::fs::rename(&beside, path)?));
     if placed.is_err() {
         // The half-written one must not stay behind; that it may not exist is no further fault.
@@ -28,6 +26,13 @@ pub fn place<E: From<io::Error>>(path: &Path, make: impl FnOnce(&Path) -> Result
             if beside.is_dir() { std::fs::remove_dir_all(&beside) } else { std::fs::remove_file(&beside) };
     }
     placed
+}
+
+/// The name under which this process writes what is to stand at `path`; `None` where that names nothing.
+#[must_use]
+pub fn beside(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(folder.join(format!(".{}.{}", path.file_name()?.to_string_lossy(), std::process::id())))
 }
 
 /// Writes plainly or gzipped.

@@ -57,6 +57,7 @@ fn number(device: nvmlDevice_t) -> usize {
 /// Writes a value of the row in force.
 unsafe fn put<T>(device: nvmlDevice_t, column: &str, out: *mut T, cast: impl Fn(f64) -> T) -> nvmlReturn_t {
     let Some(value) = replay().value(number(device), column) else { return NOT_SUPPORTED };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write(cast(value)) };
     SUCCESS
 }
@@ -65,6 +66,7 @@ unsafe fn put_text(text: &str, out: *mut c_char, length: c_uint) -> nvmlReturn_t
     if text.len() >= length as usize {
         return INVALID_ARGUMENT;
     }
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe {
         out.copy_from(text.as_ptr().cast(), text.len());
         out.add(text.len()).write(0);
@@ -77,6 +79,7 @@ macro_rules! values {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(device: nvmlDevice_t, out: *mut c_uint) -> nvmlReturn_t {
+            // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
             unsafe { put(device, $column, out, |value| value as c_uint) }
         }
     )*};
@@ -122,12 +125,14 @@ pub unsafe extern "C" fn nvmlErrorString(_: nvmlReturn_t) -> *const c_char {
 /// Version of the driver.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlSystemGetDriverVersion(out: *mut c_char, length: c_uint) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put_text("580.159.04", out, length) }
 }
 
 /// CUDA version of the driver.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(out: *mut i32) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write(13_000) };
     SUCCESS
 }
@@ -135,6 +140,7 @@ pub unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(out: *mut i32) -> nvm
 /// How many GPUs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetCount_v2(out: *mut c_uint) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write(replay().count() as c_uint) };
     SUCCESS
 }
@@ -148,6 +154,7 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(
     if index as usize >= replay().count() {
         return INVALID_ARGUMENT;
     }
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write((index as usize + 1) as nvmlDevice_t) };
     SUCCESS
 }
@@ -159,6 +166,7 @@ pub unsafe extern "C" fn nvmlDeviceGetName(
     out: *mut c_char,
     length: c_uint,
 ) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put_text("NVIDIA H200", out, length) }
 }
 
@@ -169,6 +177,7 @@ pub unsafe extern "C" fn nvmlDeviceGetUUID(
     out: *mut c_char,
     length: c_uint,
 ) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put_text(&format!("GPU-{:032}", number(device)), out, length) }
 }
 
@@ -184,6 +193,7 @@ pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
     }
     let value = |column| replay.value(number(device), column).map(|value| value as c_uint);
     let (Some(gpu), Some(memory)) = (value("util_gpu"), value("util_mem")) else { return NOT_SUPPORTED };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write(nvmlUtilization_t { gpu, memory }) };
     SUCCESS
 }
@@ -197,7 +207,9 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
     out: *mut nvmlProcessInfo_t,
 ) -> nvmlReturn_t {
     let holders = replay::holders(number(device));
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     let room = unsafe { count.read() } as usize;
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { count.write(holders.len() as c_uint) };
     if holders.is_empty() {
         return SUCCESS;
@@ -212,6 +224,7 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
             gpuInstanceId: c_uint::MAX,
             computeInstanceId: c_uint::MAX,
         };
+        // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
         unsafe { out.add(at).write(info) };
     }
     SUCCESS
@@ -226,7 +239,9 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
     let replay = replay();
     let value = |column| replay.value(number(device), column).map(|value| value as c_ulonglong);
     let (Some(total), Some(used)) = (value("mem_total"), value("mem_used")) else { return UNKNOWN };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     let version = unsafe { (*out).version };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe {
         out.write(nvmlMemory_v2_t { version, total, reserved: 0, free: total - used.min(total), used })
     };
@@ -241,6 +256,7 @@ pub unsafe extern "C" fn nvmlDeviceGetClockInfo(
     out: *mut c_uint,
 ) -> nvmlReturn_t {
     let column = if kind == 2 { "mem_mhz" } else { "sm_mhz" };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put(device, column, out, |value| value as c_uint) }
 }
 
@@ -251,6 +267,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTemperature(
     _: c_uint,
     out: *mut c_uint,
 ) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put(device, "temp_c", out, |value| value as c_uint) }
 }
 
@@ -260,6 +277,7 @@ pub unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
     device: nvmlDevice_t,
     out: *mut c_ulonglong,
 ) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put(device, "throttle_reasons", out, |value| value as c_ulonglong) }
 }
 
@@ -269,6 +287,7 @@ pub unsafe extern "C" fn nvmlGpmQueryDeviceSupport(
     _: nvmlDevice_t,
     out: *mut nvmlGpmSupport_t,
 ) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { (*out).isSupportedDevice = 1 };
     SUCCESS
 }
@@ -276,6 +295,7 @@ pub unsafe extern "C" fn nvmlGpmQueryDeviceSupport(
 /// Makes room for a sample: the number of its GPU.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlGpmSampleAlloc(out: *mut nvmlGpmSample_t) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write(Box::into_raw(Box::new(0_usize)).cast()) };
     SUCCESS
 }
@@ -283,6 +303,7 @@ pub unsafe extern "C" fn nvmlGpmSampleAlloc(out: *mut nvmlGpmSample_t) -> nvmlRe
 /// Gives a sample back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlGpmSampleFree(sample: nvmlGpmSample_t) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     drop(unsafe { Box::from_raw(sample.cast::<usize>()) });
     SUCCESS
 }
@@ -290,6 +311,7 @@ pub unsafe extern "C" fn nvmlGpmSampleFree(sample: nvmlGpmSample_t) -> nvmlRetur
 /// Takes a sample.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlGpmSampleGet(device: nvmlDevice_t, sample: nvmlGpmSample_t) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { sample.cast::<usize>().write(number(device)) };
     SUCCESS
 }
@@ -297,7 +319,9 @@ pub unsafe extern "C" fn nvmlGpmSampleGet(device: nvmlDevice_t, sample: nvmlGpmS
 /// What happened between two samples: the row in force.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlGpmMetricsGet(request: *mut nvmlGpmMetricsGet_t) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     let request = unsafe { &mut *request };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     let gpu = unsafe { *request.sample2.cast::<usize>() };
     let replay = replay();
     for metric in request.metrics.iter_mut().take(request.numMetrics as usize) {

@@ -20,6 +20,7 @@ pub unsafe extern "C" fn nvmlDeviceGetP2PStatus(
     out: *mut c_uint,
 ) -> nvmlReturn_t {
     let column = if capability == NVLINK { "p2p_nvlink" } else { "p2p" };
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put(one, column, out, |value| value as c_uint) }
 }
 
@@ -30,6 +31,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTopologyCommonAncestor(
     _: nvmlDevice_t,
     out: *mut c_uint,
 ) -> nvmlReturn_t {
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { put(one, "topology", out, |value| value as c_uint) }
 }
 
@@ -46,6 +48,7 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkState(
     if link >= all {
         return INVALID_ARGUMENT;
     }
+    // SAFETY: the pointer is one that NVML asks its caller for: valid, and of this type.
     unsafe { out.write(c_uint::from(link < value("nvlinks_active").unwrap_or(all))) };
     SUCCESS
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, json};
 use whyidle_diagnosis::Message;
 use whyidle_observe::launch::interruption;
-use whyidle_observe::{Options, Watch, clock};
+use whyidle_observe::{Options, Watch, clock, redact};
 
 use crate::REFUSED;
 use crate::args::AttachOptions;
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &AttachOptions, output: &Output) -> u8 {
     output.hint(
         &Message::new("cli-live-watching")
             .name("pid", driver.pid.to_string())
-            .name("command", driver.command.join(" "))
+            .name("command", redact::command(&driver.command).join(" "))
             .count("ranks", tree.drivers().count())
             .count("workers", tree.workers(driver.pid).count())
             .count("seconds", i64::try_from(options.live.for_.as_secs()).unwrap_or(i64::MAX)),

@@ -45,7 +45,10 @@ fn recording(dir: &Path, format: Format, output: &Output) -> u8 {
         .map_err(|error| ReadError::io(dir, error))
         .and_then(|_| look(dir, Subject::Recording(dir)));
     match found {
-        Ok(Some(Triage { items, next })) => {
+        Ok(Some(Triage { items, next, undescribed })) => {
+            if undescribed {
+                output.say(&Message::new("note-live-undescribed"));
+            }
             let next = next.unwrap_or_else(|| format!("whyidle diagnose {}", dir.display()));
             print(&[("symptom-title", items)], &next, format, output)
         }

@@ -145,7 +145,7 @@ fn several(dir: &Path, first: u32, watched: &Watched) -> Refusal {
     let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let ring = full.parent().map(|ring| ring.display().to_string()).unwrap_or_default();
     let words = ["whyidle", "agent", "--ring", &ring, "--at", &name, "--pid", &first.to_string()];
-    let command = whyidle_experiment::result::shown(&words.map(str::to_owned), &Default::default(), &[]);
+    let command = whyidle_experiment::result::typed(&words.map(str::to_owned));
     let pids = watched.apart.iter().map(|pid| Arg::Name(pid.to_string())).collect();
     Refusal {
         code: "several-programs",

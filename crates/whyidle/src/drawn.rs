@@ -9,7 +9,7 @@ use whyidle_analysis::facts::Facts;
 use whyidle_analysis::ledger::Line;
 use whyidle_analysis::timeline::{Timeline, representative, timeline};
 use whyidle_diagnosis::Verdict;
-use whyidle_experiment::result::shown;
+use whyidle_experiment::result::typed;
 use whyidle_model::Samples;
 use whyidle_readers::recording::{self, Recording};
 use whyidle_readers::{ReadOptions, read_trace, samples};
@@ -57,7 +57,7 @@ pub(crate) fn drawn(verdict: &Verdict, sources: &Sources<'_>) -> Drawn {
                 "-o",
                 "explained.json.gz",
             ];
-            let command = shown(&words.map(str::to_owned), &Default::default(), &[]);
+            let command = typed(&words.map(str::to_owned));
             drawn.export = (!sources.is_temporary).then_some(command);
         }
     }

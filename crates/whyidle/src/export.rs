@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whyidle_diagnosis::{Arg, Message, Verdict};
 use whyidle_readers::ReadError;
+#[cfg(target_os = "linux")]
+use whyidle_readers::written::beside;
 use whyidle_readers::written::{Packed, place};
 use whyidle_tables::export::chrome::{Explained, Writer};
 use whyidle_tables::export::csv::Folder;
@@ -58,6 +60,9 @@ pub(crate) fn run(options: &ExportOptions, output: &Output) -> u8 {
         output.error(&error, Some(&Message::new("cli-export-there-hint")));
         return UNREADABLE;
     }
+    // What is half-written when Ctrl-C is pressed does not stay. That it could not be watched for changes nothing else.
+    #[cfg(target_os = "linux")]
+    let _removing = half_written(options).and_then(|path| whyidle_observe::ending::Removing::at(path).ok());
     let export = Evidence::find(&options.paths)
         .map_err(Unwritten::from)
         .and_then(|evidence| Export { options, output, evidence }.write());
@@ -94,6 +99,21 @@ fn is_taken(path: &Path, options: &ExportOptions) -> bool {
         Ok(_) if !options.force => true,
         Ok(_) => path.is_dir() != wants_folder,
     }
+}
+
+/// Under which name it is written until it is whole.
+#[cfg(target_os = "linux")]
+fn half_written(options: &ExportOptions) -> Option<PathBuf> {
+    let path = &options.out;
+    if path.as_os_str() == "-" {
+        return None;
+    }
+    if path.is_dir() { Some(within(path)) } else { beside(path) }
+}
+
+/// The folder of tables that are on their way into `folder`.
+fn within(folder: &Path) -> PathBuf {
+    folder.join(format!(".export.{}", std::process::id()))
 }
 
 /// Bytes of a file, or of the files in a folder.
@@ -219,7 +239,7 @@ impl Export<'_> {
             return place(target, write);
         }
         // A folder that is there keeps whatever else lies in it.
-        let fresh = target.join(format!(".export.{}", std::process::id()));
+        let fresh = within(target);
         let written = write(&fresh).and_then(|()| {
             Ok(fs::read_dir(&fresh)?.try_for_each(|file| {
                 let file = file?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use whyidle_diagnosis::{Arg, Message};
+use whyidle_observe::redact;
 use whyidle_observe::tree::{Member, training_programs};
 use whyidle_report::{Item, Mark, render_items};
 
@@ -45,7 +46,7 @@ fn about(program: &Member) -> Vec<Arg> {
     if let Some(rank) = program.number("RANK") {
         add(Message::new("list-rank").name("rank", rank.to_string()));
     }
-    parts.push(Arg::Name(shortened(&program.command.join(" "))));
+    parts.push(Arg::Name(shortened(&redact::command(&program.command).join(" "))));
     parts
 }
 

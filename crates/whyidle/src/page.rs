@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use whyidle_diagnosis::{Arg, Message, Refusal, Verdict};
-use whyidle_experiment::result::shown;
+use whyidle_experiment::result::typed;
 use whyidle_readers::written::place;
 use whyidle_report::{Catalog, Drawn, EvidenceReport, Lang, Reached, render_html};
 
@@ -159,5 +159,5 @@ pub(crate) fn command() -> String {
     // A page is made to be passed on.
     #[cfg(target_os = "linux")]
     let words = whyidle_observe::redact::command(&words);
-    shown(&words, &Default::default(), &[])
+    typed(&words)
 }

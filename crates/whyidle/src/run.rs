@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use whyidle_diagnosis::Message;
+use whyidle_experiment::result::shown;
 use whyidle_observe::launch::{Program, shell_status};
 use whyidle_observe::ondemand::{Listener, Wanted};
 use whyidle_observe::tracing::{listen, trace};
@@ -64,7 +65,8 @@ pub(crate) fn run(options: &RunOptions, output: &Output) -> u8 {
     let judged = match watch.finish(options.command.clone(), missing, more) {
         Ok(summary) => {
             let watched = Watched::new(began, &options.command, &summary);
-            let again = format!("whyidle run --step-ms MS -- {}", options.command.join(" "));
+            let again =
+                format!("whyidle run --step-ms MS -- {}", shown(&options.command, &Default::default(), &[]));
             place.verdict(&options.live, page.as_ref(), &again, watched, output)
         }
         Err(error) => unwritten(place.dir(), &error, output),

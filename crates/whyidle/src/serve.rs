@@ -152,7 +152,7 @@ impl Site for Shown {
     fn recording(&self, path: &Path) -> Page {
         let output = self.output();
         let words = ["whyidle", "diagnose", &path.display().to_string(), "-o", "report.html"];
-        let command = whyidle_experiment::result::shown(&words.map(str::to_owned), &Default::default(), &[]);
+        let command = whyidle_experiment::result::typed(&words.map(str::to_owned));
         match evidence::answer(&[path.to_owned()], None, true, &output) {
             Ok(mut answer) => {
                 answer.drawn.command = command;

@@ -56,14 +56,18 @@ fn answer(options: &SqlOptions, output: &Output) -> Result<(), Unanswered> {
     let mut database = Database::private()?;
     // A faulty query is found before anything is read.
     let used = database.used(&options.query)?;
+    let question = Question { paths: options.paths.clone(), ..Question::default() };
     if used.iter().any(|table| matches!(table.rows, Rows::Traced(_))) {
-        let question = Question { paths: options.paths.clone(), ..Question::default() };
         let mut number = 0;
         each_file(&evidence.traces, &question, output, |loaded, facts| {
             let traced = Traced::new(number, &loaded.input.path, &loaded.trace, facts);
             number += 1;
             database.add_trace(&used, &traced).map_err(Unanswered::from)
         })?;
+    }
+    if used.is_empty() {
+        // What asks for nothing of the evidence still says that it cannot be read.
+        each_file(&evidence.traces, &question, output, |_, _| Ok::<_, Unanswered>(()))?;
     }
     if used.iter().any(|table| matches!(table.rows, Rows::Sampled(_))) {
         if evidence.recordings.is_empty() {

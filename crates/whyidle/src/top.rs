@@ -75,6 +75,9 @@ fn recorded(dir: &Path, options: &TopOptions, output: &Output) -> Result<Box<dyn
         output.error(&error, Some(&Message::new("cli-top-no-samples-hint")));
         return Err(REFUSED);
     };
+    if replay.is_undescribed() {
+        output.say(&Message::new("note-live-undescribed"));
+    }
     if let Some(at) = options.at.or((!options.once).then_some(BEGINS)) {
         replay.go_to(at);
     }

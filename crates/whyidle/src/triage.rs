@@ -15,6 +15,8 @@ pub(crate) struct Triage {
     pub(crate) items: Vec<Item>,
     /// The command for the first symptom that is there.
     pub(crate) next: Option<String>,
+    /// The description of the recording makes no sense.
+    pub(crate) undescribed: bool,
 }
 
 /// What the symptoms' commands are about.
@@ -26,7 +28,8 @@ pub(crate) enum Subject<'a> {
 
 /// Looks for symptoms in what was recorded in `dir`.
 pub(crate) fn look(dir: &Path, subject: Subject<'_>) -> Result<Option<Triage>, ReadError> {
-    let recorded = recording::read(dir, None)?.unwrap_or_default();
+    let (recorded, undescribed) = recording::read_if_sound(dir, None)?;
+    let recorded = recorded.unwrap_or_default();
     let samples = samples::read(dir)?.samples;
     if samples.is_empty() {
         return Ok(None);
@@ -58,7 +61,7 @@ pub(crate) fn look(dir: &Path, subject: Subject<'_>) -> Result<Option<Triage>, R
         .find(|symptom| symptom.seen == Some(true))
         .map(|symptom| typed(symptom.next, subject, &command));
     let items = symptoms.into_iter().map(|symptom| item(symptom, subject, &command)).collect();
-    Ok(Some(Triage { items, next }))
+    Ok(Some(Triage { items, next, undescribed }))
 }
 
 fn item(symptom: Symptom, subject: Subject<'_>, command: &str) -> Item {

@@ -3,11 +3,14 @@
 //! Everything runs on the caller's runtime, one task for each connection. At the limit, the oldest connection that is
 //! not being answered gives way: whoever holds hundreds of them open and says nothing keeps nobody else out.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
+use std::io;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,7 +22,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
@@ -159,6 +162,51 @@ impl Connection {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;
         }
+    }
+}
+
+/// A connection whose client says all of `said` at once; what it is answered.
+pub(super) async fn conversation(router: Router, guard: Arc<Guard>, limits: Limits, said: &[u8]) -> Vec<u8> {
+    let (_ending, ended) = watch::channel(false);
+    let heard = Arc::default();
+    let stream = Said { rest: said.to_vec().into(), heard: Arc::clone(&heard) };
+    let router = router.layer(DefaultBodyLimit::max(limits.body));
+    let connection = Connection { router, guard, limits, busy: Arc::default(), ended };
+    connection.answer(stream).await;
+    std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The stream of a client that has said everything already.
+struct Said {
+    rest: VecDeque<u8>,
+    heard: Arc<Mutex<Vec<u8>>>,
+}
+
+impl AsyncRead for Said {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let count = into.remaining().min(self.rest.len());
+        let bytes: Vec<u8> = self.rest.drain(..count).collect();
+        into.put_slice(&bytes);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Said {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 

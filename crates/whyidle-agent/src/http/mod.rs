@@ -73,6 +73,18 @@ impl Bound {
     }
 }
 
+/// What is answered to a client that says all of `said` and nothing more. For tests: no socket.
+///
+/// # Errors
+/// As [`Bound::new`].
+#[doc(hidden)]
+pub fn conversation(listen: &Listen, router: Router, said: &[u8]) -> Result<Vec<u8>, ListenError> {
+    let guard = Arc::new(Guard::new(listen)?);
+    let failed = |error: io::Error| ListenError::Address { address: listen.address, error };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build();
+    Ok(runtime.map_err(failed)?.block_on(connections::conversation(router, guard, listen.limits, said)))
+}
+
 /// Listens as told and answers with `router` until `shutdown`.
 ///
 /// # Errors

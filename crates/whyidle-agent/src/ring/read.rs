@@ -56,6 +56,8 @@ struct Description {
 
 /// Tables whose rows begin with their time.
 const TABLES: [&str; 3] = ["nvml.csv", "proc.csv", "system.csv"];
+/// No description is longer, bytes.
+const LARGEST: u64 = 64 << 20;
 /// No row is longer.
 const LONGEST_ROW: u64 = 64 << 10;
 
@@ -90,7 +92,13 @@ pub fn list(dir: &Path) -> io::Result<Vec<Entry>> {
 }
 
 fn changes(path: &Path) -> Vec<Told> {
-    let text = std::fs::read(path.join("recording.json")).unwrap_or_default();
+    let mut text = Vec::new();
+    // What is cut off is no JSON any more.
+    let read =
+        File::open(path.join("recording.json")).and_then(|file| file.take(LARGEST).read_to_end(&mut text));
+    if read.is_err() {
+        return Vec::new();
+    }
     let told: Option<Description> = serde_json::from_slice(&text).ok();
     let all = told.map(|told| told.changes).unwrap_or_default();
     all.into_iter().take(MOST).filter_map(|value| serde_json::from_value(value).ok()).collect()

@@ -13,10 +13,12 @@ mod shelf;
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path as Asked, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
@@ -87,12 +89,20 @@ pub fn router(site: Arc<dyn Site>, root: &Path) -> io::Result<Router> {
 }
 
 type Of = State<Arc<Shown>>;
+/// What an address names, where that is text.
+type Wanted = Result<Asked<String>, PathRejection>;
+
+fn number<N: FromStr>(asked: Wanted) -> Option<N> {
+    asked.ok()?.0.parse().ok()
+}
 
 async fn start(State(shown): Of) -> Response {
     made(move || shown.site.start(&shelf::list(&shown.root))).await
 }
 
-async fn recording(State(shown): Of, Asked(asked): Asked<String>) -> Response {
+async fn recording(State(shown): Of, asked: Wanted) -> Response {
+    // What is no UTF-8 names nothing here.
+    let Ok(Asked(asked)) = asked else { return nothing(State(shown)).await };
     let (of, wanted) = (Arc::clone(&shown), asked.clone());
     // What is kept waits for nobody.
     let found = tokio::task::spawn_blocking(move || {
@@ -116,18 +126,18 @@ async fn recording(State(shown): Of, Asked(asked): Asked<String>) -> Response {
     }
 }
 
-async fn entry(State(shown): Of, Asked(id): Asked<String>) -> Response {
-    made(move || match id.parse() {
-        Ok(id) => shown.site.entry(id),
-        Err(_) => shown.site.nothing(),
+async fn entry(State(shown): Of, asked: Wanted) -> Response {
+    made(move || match number(asked) {
+        Some(id) => shown.site.entry(id),
+        None => shown.site.nothing(),
     })
     .await
 }
 
-async fn live(State(shown): Of, Asked(pid): Asked<String>) -> Response {
-    made(move || match pid.parse() {
-        Ok(pid) => shown.site.live(pid),
-        Err(_) => shown.site.nothing(),
+async fn live(State(shown): Of, asked: Wanted) -> Response {
+    made(move || match number(asked) {
+        Some(pid) => shown.site.live(pid),
+        None => shown.site.nothing(),
     })
     .await
 }
@@ -136,8 +146,8 @@ async fn nothing(State(shown): Of) -> Response {
     made(move || shown.site.nothing()).await
 }
 
-async fn events(State(shown): Of, Asked(pid): Asked<String>) -> Response {
-    let Ok(pid) = pid.parse() else { return nothing(State(shown)).await };
+async fn events(State(shown): Of, asked: Wanted) -> Response {
+    let Some(pid) = number(asked) else { return nothing(State(shown)).await };
     let Some(told) = shown.hub.listen(pid) else {
         let Page { html, .. } = shown.site.busy(MOST_WATCHES);
         return answer(StatusCode::SERVICE_UNAVAILABLE, html);

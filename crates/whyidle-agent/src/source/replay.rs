@@ -68,7 +68,7 @@ impl Replay {
     ) -> Result<Self, ReadError> {
         let mut tapes = Vec::new();
         for dir in dirs {
-            let recorded = recording::read(dir, None)?.unwrap_or_default();
+            let recorded = recording::read_if_sound(dir, None)?.0.unwrap_or_default();
             let found = samples::read(dir)?.samples;
             let at = u32::try_from(tapes.len()).unwrap_or(u32::MAX);
             tapes.extend(tape(at, &found, &recorded));

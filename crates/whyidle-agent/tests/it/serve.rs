@@ -104,6 +104,9 @@ fn each_address_has_its_page() -> Result {
         ("/live/12", 200, "live 12"),
         ("/live/-1", 404, "nothing"),
         ("/live/x/events", 404, "nothing"),
+        ("/recording/%ff", 404, "nothing"),
+        ("/entry/%ff", 404, "nothing"),
+        ("/live/%ff/events", 404, "nothing"),
         ("/elsewhere", 404, "nothing"),
     ] {
         let answer = asked(served.server.address(), path, "")?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use whyidle_diagnosis::Verdict;
 use whyidle_observe::captured::Requests;
-use whyidle_observe::clock;
+use whyidle_observe::{clock, redact};
 use whyidle_readers::progress::tries::{Did, Tried};
 
 use super::candidates::{Candidate, asked, candidates, next_workers};
@@ -98,7 +98,8 @@ pub fn search(
     judge: &mut Judge<'_>,
     tell: &mut dyn FnMut(&Event<'_>),
 ) -> Result<(i64, Fix, Option<Box<Run>>), CompareError> {
-    let found = Fix { began: clock::now_ns(), command: asked.wanted.command.clone(), ..Fix::default() };
+    let found =
+        Fix { began: clock::now_ns(), command: redact::command(&asked.wanted.command), ..Fix::default() };
     let id = history.begin(Kind::Fix, found.began, found.shown(), &found)?;
     let mut search = Search { asked, history, requests, tell, id, runs: 0, found };
     let mut failed = None;

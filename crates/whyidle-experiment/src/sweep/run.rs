@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use whyidle_observe::captured::Requests;
-use whyidle_observe::clock;
 use whyidle_observe::surroundings::surroundings;
+use whyidle_observe::{clock, redact};
 
 use super::judge::{Judged, Runs, fate, judge};
 use super::kinds::Kind;
@@ -103,7 +103,7 @@ pub fn sweep(
 ) -> Result<(Sweep, i64), SweepError> {
     let sweep = Sweep {
         began: clock::now_ns(),
-        command: plan.base.command.clone(),
+        command: redact::command(&plan.base.command),
         counts: plan.counts,
         tolerance: plan.tolerance,
         most_rounds: plan.most_rounds.max(LEAST_ROUNDS),

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::Watch;
-use crate::Missing;
 use crate::clock::{process_cpu, seconds};
 use crate::gpu::{Card, Gpus};
 use crate::pace::Pace;
 use crate::permission::stack_permission;
 use crate::tree::{Member, Tree};
+use crate::{Missing, redact};
 
 /// What a watch was, once it is over.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ impl Watch {
         let process = |member: &Member| {
             json!({
                 "pid": member.pid, "ppid": member.ppid, "started": member.started, "name": member.name,
-                "command": member.command, "role": member.role.id(), "rank": member.number("RANK"), "local_rank": member.number("LOCAL_RANK"),
+                "command": redact::command(&member.command), "role": member.role.id(), "rank": member.number("RANK"), "local_rank": member.number("LOCAL_RANK"),
                 "gpu_files": member.gpu_files, "environment": member.environment,
             })
         };

@@ -4,11 +4,31 @@ use std::fmt;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use whyidle_model::{FlightDump, NoteCode};
 
 use super::Failure;
 use super::build::Builder;
 use crate::error::Found;
+
+/// Bytes of an entry at most, and of what stands beside the entries: as values they take some twenty times the memory.
+const LONGEST_ENTRY: usize = 1 << 20;
+const LONGEST_MEMBER: usize = 16 << 20;
+
+impl Builder {
+    /// What `text` says, unless it is too long; that is counted.
+    fn within(&mut self, text: &RawValue, longest: usize) -> Option<Value> {
+        if text.get().len() > longest {
+            self.note(NoteCode::OverBudget);
+            return None;
+        }
+        let value = serde_json::from_str(text.get()).ok();
+        if value.is_none() {
+            self.note(NoteCode::MalformedEvent);
+        }
+        value
+    }
+}
 
 /// Reads a dump: an object, or a bare list of entries as the oldest ones are.
 pub(super) fn read(text: &[u8]) -> Result<FlightDump, Failure> {
@@ -50,15 +70,21 @@ impl<'de> Visitor<'de> for Top<'_> {
             match key.as_str() {
                 "entries" => map.next_value_seed(Entries { builder: &mut *self.builder })?,
                 "nccl_comm_state" => drop(map.next_value::<IgnoredAny>()?),
-                _ => self.builder.member(&key, &map.next_value::<Value>()?),
+                _ => {
+                    if let Some(value) = self.builder.within(map.next_value()?, LONGEST_MEMBER) {
+                        self.builder.member(&key, &value);
+                    }
+                }
             }
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(entry) = entries.next_element::<Value>()? {
-            self.builder.entry(&entry);
+        while let Some(entry) = entries.next_element()? {
+            if let Some(entry) = self.builder.within(entry, LONGEST_ENTRY) {
+                self.builder.entry(&entry);
+            }
         }
         Ok(())
     }

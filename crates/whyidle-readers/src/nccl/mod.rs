@@ -9,16 +9,19 @@ mod line;
 mod links;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use memchr::memmem;
+use rustc_hash::FxHashMap;
 use whyidle_model::{NcclLog, NcclRank, NcclWarning, NoteCode};
 
 use crate::error::{Found, ReadError};
 use crate::source;
 use line::{Line, split};
 
+/// No log is read beyond this, bytes, inflated: those of thousands of ranks have less.
+const LARGEST: u64 = 16 << 30;
 /// No line is read beyond this.
 const LONGEST_LINE: u64 = 1 << 16;
 /// Rows of a table beyond this are dropped: 64 channels to and from each of thousands of peers.
@@ -34,12 +37,11 @@ pub fn read(path: &Path, log: &mut NcclLog) -> Result<(), ReadError> {
     let failed = |error| ReadError::io(path, error);
     let file = File::open(path).map_err(failed)?;
     let before = log.lines;
-    let mut reader = BufReader::new(source::Inflate::new(BufReader::new(file)));
-    let (mut parser, mut bytes) = (Parser::default(), Vec::new());
+    let mut reader = BufReader::new(source::Inflate::new(BufReader::new(file)).take(LARGEST));
+    let (mut parser, mut bytes) = (Parser::new(log), Vec::new());
     loop {
         bytes.clear();
-        let read =
-            std::io::Read::take(&mut reader, LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
+        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
         if read == 0 {
             break;
         }
@@ -57,13 +59,20 @@ pub(crate) fn is_log(head: &[u8]) -> bool {
 }
 
 /// What must be remembered from line to line.
-#[derive(Default)]
 struct Parser {
     /// The communicator that a process set up last: lines about channels do not name theirs.
-    current: Vec<((String, u32), String)>,
+    current: FxHashMap<(String, u32), String>,
+    /// Where the row of a rank of a communicator is.
+    rows: FxHashMap<(String, u32), usize>,
 }
 
 impl Parser {
+    /// Adds to what other files said.
+    fn new(log: &NcclLog) -> Self {
+        let rows = log.ranks.iter().enumerate().map(|(at, known)| ((known.comm.clone(), known.rank), at));
+        Self { current: FxHashMap::default(), rows: rows.collect() }
+    }
+
     fn line(&mut self, bytes: &[u8], log: &mut NcclLog) {
         if !is_log(bytes) {
             return;
@@ -127,13 +136,12 @@ impl Parser {
         let (Some(rank), Some(size)) = (number("rank"), number("nranks")) else { return };
         let comm = line::word_after(line.text, "commId").unwrap_or_default().to_owned();
         let owner = (line.host.to_owned(), line.pid);
-        match self.current.iter_mut().find(|(known, _)| *known == owner) {
-            Some((_, current)) => current.clone_from(&comm),
-            None => self.current.push((owner, comm.clone())),
+        if self.current.len() < MOST || self.current.contains_key(&owner) {
+            self.current.insert(owner, comm.clone());
         }
         let complete = line.text.ends_with("COMPLETE");
-        let same = |known: &&mut NcclRank| known.comm == comm && known.rank == rank;
-        if let Some(known) = log.ranks.iter_mut().rev().find(same) {
+        let key = (comm.clone(), rank);
+        if let Some(known) = self.rows.get(&key).and_then(|&at| log.ranks.get_mut(at)) {
             known.complete |= complete;
             return;
         }
@@ -148,22 +156,24 @@ impl Parser {
             nodes: None,
             complete,
         };
+        if log.ranks.len() < MOST {
+            self.rows.insert(key, log.ranks.len());
+        }
         push(&mut log.ranks, row, &mut log.notes);
     }
 
     /// `comm 0x… rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0`.
     fn nodes(&self, line: &Line<'_>, log: &mut NcclLog) {
         let number = |key: &str| line::word_after(line.text, key).and_then(|word| word.parse::<u32>().ok());
-        let (comm, rank) = (self.comm(line), number("rank"));
-        let known = log.ranks.iter_mut().rev().find(|known| known.comm == comm && Some(known.rank) == rank);
-        if let Some(known) = known {
+        let Some(rank) = number("rank") else { return };
+        let row = self.rows.get(&(self.comm(line).to_owned(), rank));
+        if let Some(known) = row.and_then(|&at| log.ranks.get_mut(at)) {
             known.nodes = number("nNodes");
         }
     }
 
     fn comm(&self, line: &Line<'_>) -> &str {
-        let of = |((host, pid), _): &&((String, u32), String)| host == line.host && *pid == line.pid;
-        self.current.iter().find(of).map_or("", |(_, comm)| comm)
+        self.current.get(&(line.host.to_owned(), line.pid)).map_or("", String::as_str)
     }
 }
 

@@ -5,7 +5,8 @@ use whyidle_model::{LinkPath, NcclLog};
 use super::Parser;
 
 fn read(text: &str) -> NcclLog {
-    let (mut parser, mut log) = (Parser::default(), NcclLog::default());
+    let mut log = NcclLog::default();
+    let mut parser = Parser::new(&log);
     text.lines().for_each(|line| parser.line(line.as_bytes(), &mut log));
     log
 }

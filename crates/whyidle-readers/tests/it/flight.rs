@@ -226,3 +226,15 @@ fn the_dumps_of_the_lab_are_read_whole() {
     assert!(dump.is_cut() && (0..2000).all(|entry| dump.is_over(entry)));
     assert_eq!((dump.groups[0].last_enqueued, notes(&dump)), (Some(2209), vec![]));
 }
+
+/// As values, what stands there would take some twenty times the memory of its text.
+#[test]
+fn an_entry_of_any_length_is_left_out() -> std::io::Result<()> {
+    let text = std::fs::read_to_string(testdata("flight/json/flight_rank0.json"))?;
+    let of = |text: &str| read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let long = format!("\"entries\":[{{\"frames\": [{}0]}}, ", "[],".repeat(1 << 19));
+    let (plain, longer) = (of(&text), of(&text.replacen("\"entries\":[", &long, 1)));
+    assert_eq!(longer.notes.count(NoteCode::OverBudget), 1);
+    assert_eq!(longer.entries.len(), plain.entries.len());
+    Ok(())
+}

@@ -1,5 +1,6 @@
 //! CSV (RFC 4180): rows of any query, and a folder with a file per table. NULL is an empty field.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -28,8 +29,11 @@ pub fn row(out: &mut dyn Write, cells: &[Cell<'_>]) -> io::Result<()> {
     out.write_all(b"\r\n")
 }
 
-/// Text, in quotes where it has to be.
+/// Text, in quotes where it has to be. What a spreadsheet would take for a formula gets an apostrophe in front, by which
+/// spreadsheets know text.
 fn field(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let text = &if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) };
     if !text.contains([',', '"', '\n', '\r']) {
         return out.write_all(text.as_bytes());
     }
@@ -98,6 +102,20 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_spreadsheet_finds_no_formula_in_a_text() -> io::Result<()> {
+        let mut out = Vec::new();
+        let texts =
+            ["=HYPERLINK(\"http://x\",\"a\")", "+1+cmd", "-x", "@SUM(A1)", "\t=1", "-5", "+2.5e3", "a=b"];
+        for text in texts {
+            row(&mut out, &[Cell::Text(text), Cell::Integer(-3)])?;
+        }
+        let expected = "\"'=HYPERLINK(\"\"http://x\"\",\"\"a\"\")\",-3\r\n'+1+cmd,-3\r\n'-x,-3\r\n'@SUM(A1),-3\r\n\
+            '\t=1,-3\r\n-5,-3\r\n+2.5e3,-3\r\na=b,-3\r\n";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+        Ok(())
+    }
 
     #[test]
     fn what_has_to_be_is_quoted() {

@@ -21,6 +21,7 @@ pub struct Replay {
     last: i64,
     now: i64,
     speed: f64,
+    undescribed: bool,
 }
 
 impl Replay {
@@ -29,10 +30,17 @@ impl Replay {
     /// # Errors
     /// Where a file of it cannot be read.
     pub fn open(dir: &Path) -> Result<Option<Self>, ReadError> {
-        let recorded = recording::read(dir, None)?.unwrap_or_default();
+        let (recorded, undescribed) = recording::read_if_sound(dir, None)?;
+        let recorded = recorded.unwrap_or_default();
         let samples = samples::read(dir)?.samples;
         let Some((first, last)) = extent(&samples) else { return Ok(None) };
-        Ok(Some(Self { samples, recorded, first, last, now: last, speed: 1.0 }))
+        Ok(Some(Self { samples, recorded, undescribed, first, last, now: last, speed: 1.0 }))
+    }
+
+    /// Its description makes no sense: it is played without.
+    #[must_use]
+    pub fn is_undescribed(&self) -> bool {
+        self.undescribed
     }
 
     /// Goes to the moment this long after the first sample.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use whyidle_diagnosis::Message;
 use whyidle_experiment::differential::differential;
+use whyidle_experiment::result::shown;
 use whyidle_report::{Document, feed};
 
 use super::options::BenchOptions;
@@ -20,7 +21,7 @@ pub(super) fn run(options: &BenchOptions, page: Option<&Page>, output: &Output) 
     let wanted =
         running::wanted(&options.measuring, options.command.clone(), BTreeMap::new(), Default::default());
     let requests = running::requests(output)?;
-    let about = format!("whyidle bench --differential -- {}", options.command.join(" "));
+    let about = format!("whyidle bench --differential -- {}", shown(&options.command, &BTreeMap::new(), &[]));
     let _turn = running::turn(&about, output)?;
     let mut pace = Pace::new();
     let mut tell = |fed, status: &whyidle_experiment::measure::Status| {

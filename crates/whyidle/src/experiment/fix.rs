@@ -7,6 +7,7 @@ use std::path::Path;
 use whyidle_diagnosis::Message;
 use whyidle_experiment::fix::Fix;
 use whyidle_experiment::fix::search::{Asked, Event, search};
+use whyidle_experiment::result::shown;
 use whyidle_experiment::stats::paired::Plan;
 use whyidle_experiment::tries::Try;
 use whyidle_observe::gpu::Gpus;
@@ -38,7 +39,8 @@ fn fix(options: &FixOptions, output: &Output) -> Result<u8, u8> {
     let wanted =
         running::wanted(&options.measuring, options.command.clone(), BTreeMap::new(), Default::default());
     let requests = running::requests(output)?;
-    let _turn = running::turn(&format!("whyidle fix -- {}", options.command.join(" ")), output)?;
+    let _turn =
+        running::turn(&format!("whyidle fix -- {}", shown(&options.command, &BTreeMap::new(), &[])), output)?;
     let asked = Asked {
         wanted,
         only: options.tries.clone(),

@@ -1,6 +1,6 @@
 //! `whyidle history`: what was run, and one entry in full.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whyidle_diagnosis::{Message, Verdict};
 use whyidle_experiment::history::{Entry, History, HistoryError, Row};
@@ -11,7 +11,7 @@ use whyidle_report::{
 #[cfg(feature = "serve")]
 use whyidle_report::{Catalog, Lang, render_html};
 
-use super::options::{HistoryCommand, HistoryOptions};
+use super::options::{HistoryCommand, HistoryOptions, Kept};
 use super::{open_to_read, places, unusable};
 use crate::args::{Format, Showing};
 use crate::output::Output;
@@ -41,14 +41,25 @@ pub(crate) fn run(options: &HistoryOptions, output: &Output) -> u8 {
                 format: if showing.format == Format::Text { options.showing.format } else { showing.format },
                 verbose: showing.verbose || options.showing.verbose,
             };
-            places(kept, output)
-                .and_then(|(path, _)| open_to_show(&path, *id, output))
+            place(kept, output)
+                .and_then(|path| open_to_show(&path, *id, output))
                 .and_then(|history| show(&history, *id, page, showing, output))
         }
     };
     match result {
         Ok(status) | Err(status) => status,
     }
+}
+
+/// Where the history is. One that was named has to be there.
+fn place(kept: &Kept, output: &Output) -> Result<PathBuf, u8> {
+    let (path, _) = places(kept, output)?;
+    if kept.db.is_some() && !path.exists() {
+        let error = Message::new("cli-history-missing").name("path", path.display().to_string());
+        output.error(&error, Some(&Message::new("cli-history-missing-hint")));
+        return Err(UNREADABLE);
+    }
+    Ok(path)
 }
 
 /// The history; where there is none, it holds no `id`.
@@ -65,7 +76,7 @@ fn none(id: i64, output: &Output) -> u8 {
 
 /// What all that is known of a job comes to.
 fn of_job(options: &HistoryOptions, page: Option<&Page>, output: &Output) -> Result<u8, u8> {
-    let (path, _) = places(&options.kept, output)?;
+    let path = place(&options.kept, output)?;
     let id = options.job.as_deref().unwrap_or_default();
     let found = if path.exists() {
         job::job(&open_to_read(&path, output)?, id).map_err(|error| unusable(&error, output))?
@@ -81,7 +92,7 @@ fn of_job(options: &HistoryOptions, page: Option<&Page>, output: &Output) -> Res
 }
 
 fn list(options: &HistoryOptions, page: Option<&Page>, output: &Output) -> Result<u8, u8> {
-    let (path, _) = places(&options.kept, output)?;
+    let path = place(&options.kept, output)?;
     // Looking makes no file.
     let rows = if path.exists() {
         open_to_read(&path, output)?.list(None, options.limit).map_err(|error| unusable(&error, output))?

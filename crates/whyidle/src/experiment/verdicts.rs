@@ -41,7 +41,7 @@ impl Watched {
         Self {
             began,
             seen_ns: i64::try_from(summary.wall.as_nanos()).unwrap_or(i64::MAX),
-            command: command.to_vec(),
+            command: whyidle_observe::redact::command(command),
             place: place_of(surroundings(&here), summary),
             gpus: u32::try_from(gpus).unwrap_or(u32::MAX),
             job: of_program.or_else(|| job_id(|name| std::env::var(name).ok())),

@@ -220,3 +220,76 @@ fn a_reader_that_goes_away_is_no_error() {
     let run: Run = child.wait_with_output().unwrap().into();
     assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_query_of_nothing_says_that_its_input_cannot_be_read() {
+    let folder = folder_with("trace.json", b"no trace at all");
+    for query in ["select 1", "select 1 union select 2"] {
+        let run = run_in(folder.path(), &["sql", "trace.json", query]);
+        assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{query}: {}", run.err);
+        assert!(run.err.contains("trace.json") && run.err.contains("hint:"), "{}", run.err);
+    }
+    let sound = run_in(&root(), &["sql", GZIPPED, "select 1 as one", "--format", "csv"]);
+    assert_eq!((sound.status, sound.out.as_str()), (Some(0), "one\r\n1\r\n"), "{}", sound.err);
+}
+
+#[test]
+fn a_history_that_was_named_is_there_or_it_is_an_error() {
+    let folder = folder_with("other", b"");
+    for args in [&["history"][..], &["history", "show", "1"], &["history", "--job", "slurm:1"]] {
+        let run = run_in(folder.path(), &[args, &["--db", "none.db"]].concat());
+        assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}: {}", run.err);
+        assert!(run.err.contains("no history at none.db") && run.err.contains("hint:"), "{}", run.err);
+    }
+    // One that was not named is empty as long as nothing was kept.
+    let home = folder.path().join("home").display().to_string();
+    let run: Run = whyidle(&["history"]).env("XDG_DATA_HOME", home).output().unwrap().into();
+    assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_recording_with_a_damaged_description_is_looked_at_and_played() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(root().join("crates/whyidle/tests/recordings/attached_gc")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    for damage in [&b"{\"schema\": \"whyidle.rec"[..], b"[1, 2]", b"\xff\xfe\x00"] {
+        fs::write(folder.path().join("recording.json"), damage).unwrap();
+        for args in [&["check", "."][..], &["top", "--replay", ".", "--once"]] {
+            let run = run_in(folder.path(), args);
+            assert_eq!(run.status, Some(0), "{args:?}: {}", run.err);
+            assert!(run.err.contains("makes no sense") && !run.out.is_empty(), "{args:?}: {}", run.err);
+        }
+    }
+}
+
+/// What is half-written goes with the program that is told to end.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_export_that_is_told_to_end_leaves_nothing() {
+    for (signal, to) in [("-TERM", "sqlite"), ("-INT", "csv"), ("-HUP", "perfetto")] {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("trace.json");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let out = folder.path().join("out");
+        let args = ["export", "--to", to, "-o", &out.display().to_string(), &pipe.display().to_string()];
+        let mut child = whyidle(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // It waits for the rest of a trace that never comes.
+        let mut writer = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        writer.write_all(b"{\"traceEvents\": [").unwrap();
+        let waits = || catches(child.id());
+        crate::watching::eventually("it waits for signals", waits);
+        crate::watching::kill(child.id(), signal);
+        assert_eq!(child.wait().unwrap().code(), None, "{to}: it ends by the signal");
+        assert_eq!(names(folder.path()), ["trace.json"], "{to}");
+    }
+}
+
+/// The process has a handler for Ctrl-C.
+#[cfg(target_os = "linux")]
+fn catches(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 != 0)
+}

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::{Run, root, whyidle};
 use crate::torch::{again, turn};
-use crate::watching::{eventually, kill};
+use crate::watching::{eventually, is_alive, kill};
 
 /// A program that prints a step every 10 ms, and says goodbye when it is interrupted.
 pub(crate) const STEPS: &str =
@@ -244,6 +244,36 @@ fn an_interrupted_experiment_ends_its_program_and_keeps_what_there_is_and_nobody
     assert_eq!(found["ended"], "interrupted");
     assert!(found["steady"]["count"].as_u64().unwrap() >= 10, "{found}");
     assert!(fs::read_to_string(found["log"].as_str().unwrap()).unwrap().ends_with("saved\n"));
+}
+
+/// Whoever is killed cannot end its program: the system does.
+#[test]
+fn a_killed_experiment_takes_its_program_with_it() {
+    for (signal, verb) in [
+        ("-KILL", "bench"),
+        ("-TERM", "bench"),
+        ("-HUP", "bench"),
+        ("-KILL", "fix"),
+        ("-TERM", "fix"),
+        ("-TERM", "sweep"),
+    ] {
+        let place = Place::new();
+        let file = place.path().join("pid");
+        let script =
+            STEPS.replace("i=0;", &format!("i=0; echo $$ > {0}.new; mv {0}.new {0};", file.display()));
+        let script = format!("{script} # --workers");
+        let mut args = vec![verb, "--steps", "100000"];
+        if verb == "sweep" {
+            args.extend(["--vary", "env:A=1,2"]);
+        }
+        args.extend(["--", "sh", "-c", &script]);
+        let mut watcher = place.whyidle(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        eventually("the program runs", || file.exists());
+        let program: u32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        kill(watcher.id(), signal);
+        watcher.wait().unwrap();
+        eventually(&format!("the program of {verb} ends after {signal}"), || !is_alive(program));
+    }
 }
 
 /// Of an unmodified PyTorch program: steps, samples, loss and version, also where a compiler has its model.

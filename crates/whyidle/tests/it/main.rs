@@ -6,6 +6,8 @@
 mod agent;
 mod bad_input;
 mod docs;
+#[cfg(all(feature = "agent", feature = "feed", feature = "serve", target_os = "linux"))]
+mod doors;
 mod evidence;
 mod experiments;
 #[cfg(all(feature = "agent", target_os = "linux"))]
@@ -25,6 +27,8 @@ mod ranks;
 mod readme;
 mod recordings;
 mod screens;
+#[cfg(target_os = "linux")]
+mod secrets;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(target_os = "linux")]
