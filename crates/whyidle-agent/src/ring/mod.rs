@@ -42,7 +42,14 @@ pub struct Ring {
     settings: RingSettings,
     /// In the order of their beginnings; the one being written is not among them.
     kept: Vec<Kept>,
-    _lock: File,
+    lock: File,
+}
+
+/// Closing is not enough: a process that is just being started holds a copy of the file until it runs its own program.
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Ring {
@@ -60,7 +67,7 @@ impl Ring {
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let mut ring = Self { dir: dir.to_owned(), settings, kept: Vec::new(), _lock: lock };
+        let mut ring = Self { dir: dir.to_owned(), settings, kept: Vec::new(), lock };
         for (path, began) in folders(dir)? {
             ring.keep(path, began);
         }
