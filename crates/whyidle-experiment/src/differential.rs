@@ -179,8 +179,8 @@ impl Differential {
     /// A step cannot take less time with a dearer feed. Where it seems to, that much is noise: the two step times are
     /// taken as their mean (isotonic regression, by pooling neighbours that violate the order), and no stall is clear that
     /// is not larger than the largest such violation. The whole that stalls are a share of is the step with the dearest feed. The largest clear stall bounds the
-    /// program where all stalls together are at least [`COUNTS`] of that; else its computing does. Without `synthetic`
-    /// nothing is said.
+    /// program where all stalls together are at least [`COUNTS`] of that; else its computing does. Where one that is not
+    /// clear seems larger, see [`Differential::open`], and without `synthetic`, nothing is said.
     pub fn judge(&mut self, runs: &[(Feed, Run)]) {
         self.fed.clear();
         self.unfed.clear();
@@ -209,10 +209,21 @@ impl Differential {
         };
         self.stalls = self.fed.windows(2).zip(ordered.windows(2)).filter_map(one).collect();
         let has = |feed| self.fed.iter().any(|fed| fed.feed == feed);
-        self.bound = if has(Feed::Synthetic) && has(Feed::Warm) { Some(self.bound()) } else { None };
+        self.bound = if has(Feed::Synthetic) && has(Feed::Warm) { Some(self.largest()) } else { None };
+        if self.open().is_some() {
+            self.bound = None;
+        }
     }
 
-    fn bound(&self) -> Bound {
+    /// The stall that keeps the largest from being told: it seems larger than the largest clear one, but scatters too
+    /// much.
+    #[must_use]
+    pub fn open(&self) -> Option<Stall> {
+        let clear = self.stalls.iter().filter(|stall| stall.is_clear).map(|stall| stall.ns).max()?;
+        self.stalls.iter().copied().filter(|stall| stall.ns > clear).max_by_key(|stall| stall.ns)
+    }
+
+    fn largest(&self) -> Bound {
         let whole = self.fed.iter().map(|fed| fed.step_ns).max().unwrap_or(0);
         let clear = || self.stalls.iter().filter(|stall| stall.is_clear);
         let all: i64 = clear().map(|stall| stall.ns).sum();
@@ -395,6 +406,18 @@ mod tests {
         assert_eq!(judged([111, 126, 115, 122]).bound, Some(Bound::Compute));
         let stalls: Vec<i64> = judged([50, 52, 100, 104]).stalls.iter().map(|stall| stall.ns).collect();
         assert_eq!(stalls, [2_000_000, 48_000_000, 4_000_000]);
+    }
+
+    #[test]
+    fn a_stall_that_scatters_and_seems_larger_leaves_the_largest_open() {
+        let mut runs: Vec<_> =
+            Feed::ALL.into_iter().zip([1, 1, 7, 18]).map(|(feed, ms)| run(feed, ms)).collect();
+        runs[2].1.steady.as_mut().unwrap().interval_ns = Some((3_000_000, 12_300_000));
+        runs[3].1.steady.as_mut().unwrap().interval_ns = Some((11_600_000, 26_700_000));
+        let mut found = Differential::default();
+        found.judge(&runs);
+        assert_eq!((found.bound, found.open().map(|stall| stall.of)), (None, Some(Bound::Fetch)));
+        assert_eq!(judged([50, 52, 60, 140]).open(), None);
     }
 
     #[test]

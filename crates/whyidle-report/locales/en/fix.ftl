@@ -32,6 +32,7 @@ differential-compute = The program's own computing is the limit: all of its data
 differential-transfer = Waiting for batches on their way to the device is the largest stall: { $time } a step, { $share } of it.
 differential-prep = Preparing the data is the largest stall: { $time } a step, { $share } of it. It is what is done to each item, not the reading of files.
 differential-fetch = Reading the data is the largest stall when its files are not in the page cache: { $time } a step, { $share } of it. The storage is the limit.
+differential-open = Which stall is the largest cannot be told: the one that seems so, { $time } a step, scatters too much from run to run. More steps or rounds would tell.
 differential-unknown = What bounds the program cannot be told: { $list }.
 differential-unfed = { $feed }: { $reason }
 differential-how = { $rounds ->

@@ -32,6 +32,7 @@ differential-compute = 瓶颈是程序自身的计算：全部数据开销只占
 differential-transfer = 最大的停顿是等待 batch 传到设备：每步 { $time }，占 { $share }。
 differential-prep = 最大的停顿是数据预处理：每步 { $time }，占 { $share }。原因在于对每个样本的处理，而不是读取文件。
 differential-fetch = 文件不在页缓存时，最大的停顿是读取数据：每步 { $time }，占 { $share }。瓶颈在存储。
+differential-open = 无法判断哪种停顿最大：看起来最大的一种每步 { $time }，但各次运行之间波动太大。增加步数或轮数可以判明。
 differential-unknown = 无法判断程序的瓶颈：{ $list }。
 differential-unfed = { $feed }：{ $reason }
 differential-how = { $rounds ->

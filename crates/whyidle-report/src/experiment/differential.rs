@@ -49,6 +49,9 @@ pub(super) fn answer(found: &Differential) -> Message {
         Some(Bound::Transfer) => with("differential-transfer", Bound::Transfer),
         Some(Bound::Prep) => with("differential-prep", Bound::Prep),
         Some(Bound::Fetch) => with("differential-fetch", Bound::Fetch),
+        None if found.open().is_some() => {
+            Message::new("differential-open").time("time", found.open().map_or(0, |stall| stall.ns))
+        }
         None => {
             let reasons = unfed(found).into_iter().map(|unfed| Arg::Message(Box::new(unfed)));
             Message::new("differential-unknown").with("list", Arg::List(reasons.collect()))
