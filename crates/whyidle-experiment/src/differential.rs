@@ -410,10 +410,18 @@ mod tests {
 
     #[test]
     fn a_stall_that_scatters_and_seems_larger_leaves_the_largest_open() {
-        let mut runs: Vec<_> =
-            Feed::ALL.into_iter().zip([1, 1, 7, 18]).map(|(feed, ms)| run(feed, ms)).collect();
-        runs[2].1.steady.as_mut().unwrap().interval_ns = Some((3_000_000, 12_300_000));
-        runs[3].1.steady.as_mut().unwrap().interval_ns = Some((11_600_000, 26_700_000));
+        let scattering = |feed, ms: i64, (low, high): (i64, i64)| {
+            let (feed, run) = run(feed, ms);
+            let steady =
+                run.steady.map(|steady| Steady { interval_ns: Some((low * 1_000, high * 1_000)), ..steady });
+            (feed, Run { steady, ..run })
+        };
+        let runs = [
+            run(Feed::Synthetic, 1),
+            run(Feed::Cached, 1),
+            scattering(Feed::Warm, 7, (3_100, 12_300)),
+            scattering(Feed::Cold, 18, (11_600, 26_700)),
+        ];
         let mut found = Differential::default();
         found.judge(&runs);
         assert_eq!((found.bound, found.open().map(|stall| stall.of)), (None, Some(Bound::Fetch)));
