@@ -1,9 +1,10 @@
-"""Text made of invented words, and a byte-level BPE trained on it once."""
+"""Text made of invented words, a byte-level BPE trained on it once, and a data set that tokenises as it is asked."""
 
 import os
 import random
 import tempfile
 
+import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 PATH = os.path.join(tempfile.gettempdir(), "whyidle-bench-tokenizer.json")
@@ -26,3 +27,21 @@ def tokenizer() -> Tokenizer:
         made.save(part)
         os.replace(part, PATH)
     return Tokenizer.from_file(PATH)
+
+
+class Tokenised(torch.utils.data.Dataset):
+    """Each item so many words of text, as `length` token ids, filled up with 0."""
+
+    def __init__(self, words: int, length: int) -> None:
+        self.words, self.length = words, length
+        self.tokenizer: Tokenizer | None = None
+
+    def __len__(self) -> int:
+        return 1 << 20
+
+    def __getitem__(self, at: int) -> torch.Tensor:
+        # Each worker reads its own.
+        if self.tokenizer is None:
+            self.tokenizer = tokenizer()
+        ids = self.tokenizer.encode(text(at, self.words)).ids[: self.length]
+        return torch.tensor(ids + [0] * (self.length - len(ids)))

@@ -33,21 +33,6 @@ class Hashed(torch.utils.data.Dataset):
         return torch.tensor(ids[: LENGTH + 1])
 
 
-class Tokenised(torch.utils.data.Dataset):
-    tokenizer = None
-
-    def __len__(self):
-        return 1 << 20
-
-    def __getitem__(self, at):
-        from made_text import text, tokenizer
-
-        if self.tokenizer is None:
-            self.tokenizer = tokenizer()
-        ids = self.tokenizer.encode(text(at, 3 * LENGTH)).ids[: LENGTH + 1]
-        return torch.tensor(ids + [0] * (LENGTH + 1 - len(ids)))
-
-
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
@@ -68,7 +53,12 @@ layers = [Block() for _ in range(LAYERS)]
 model = nn.Sequential(nn.Embedding(VOCABULARY, WIDTH), *layers, nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY))
 model = model.to(device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
-data = Hashed() if asked.items == "hashed" else Tokenised()
+if asked.items == "hashed":
+    data = Hashed()
+else:
+    from made_text import Tokenised
+
+    data = Tokenised(3 * LENGTH, LENGTH + 1)
 loader = torch.utils.data.DataLoader(
     data,
     batch_size=BATCH,
